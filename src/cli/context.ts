@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts";
 import { suggest } from "../core/kit/suggest.ts";
-import type { OpenOptions, Showrunner } from "../internal.ts";
+import type { OpenOptions, Showrunner } from "../index.ts";
 import { type CliError, usageError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";
@@ -51,7 +51,7 @@ export async function withShowrunner<T>(
     ...(flags.turns !== undefined && { turns: turnsOf(flags.turns) }),
     ...(rateLimit !== undefined && { clientOptions: { ...more.clientOptions, pace: { limit: paceOf(rateLimit) } } }),
   };
-  const { openShowrunner } = await import("../internal.ts");
+  const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);
   try {
     return await work(show);

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
+import type { SliceOptions } from "../core/engine/index.ts";
 import { isPostgresUrl } from "../core/kit/journal-location.ts";
 import type { RestateEngineOptions } from "../fleet/restate/index.ts";
 import type { Engine } from "../fleet/worker/index.ts";
-import type { SliceOptions } from "../internal.ts";
 import { type CliError, usageError } from "./cli-error.ts";
 import { type Context, journalOf } from "./context.ts";
 import { loadPipeline } from "./load/pipeline-file.ts";

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { type Measured, measureJournal } from "../fleet/telemetry/index.ts";
 import { createWebhookReceiver, type Engine, nodeHandler } from "../fleet/worker/index.ts";
-import { openJournal, type Showrunner } from "../internal.ts";
+import { openJournal, type Showrunner } from "../index.ts";
 import { usageError } from "./cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf } from "./context.ts";
 import { wholeNumber } from "./input/flag-values.ts";

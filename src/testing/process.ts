@@ -3,11 +3,11 @@ import { inspect } from "node:util";
 import type { LocalService } from "showrunner-local";
 import type { Dispatcher } from "undici";
 import { type ChatRequest, type Clock, createClient } from "../core/api/index.ts";
+import { rehearsal } from "../core/engine/index.ts";
 import type { FamiliesOption } from "../core/families/index.ts";
 import { traitsOf } from "../core/plan/index.ts";
 import { loadRun } from "../core/view/index.ts";
 import { type JournalStore, openShowrunner, type RunResult, type Showrunner } from "../index.ts";
-import { rehearsal } from "../internal.ts";
 import type { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 

@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { LocalService } from "showrunner-local";
 import type { z } from "zod";
+import type { QuoteOptions } from "../core/engine/index.ts";
 import { formatUsd, parseUsd } from "../core/kit/money.ts";
 import { FoldedRun } from "../core/view/index.ts";
 import {
@@ -18,7 +19,6 @@ import {
   type RunResult,
   type Showrunner,
 } from "../index.ts";
-import type { QuoteOptions } from "../internal.ts";
 import { assertPaidOnce } from "./assert-paid-once.ts";
 import { assertSurvivesKills, type KillOptions, type KillReport } from "./assert-survives-kills.ts";
 import { CrashInjector } from "./crash-injector.ts";

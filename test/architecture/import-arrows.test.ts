@@ -58,11 +58,14 @@ describe.each([
 });
 
 describe("import arrows", () => {
-  test("command line, studio, fleet and testing reach other wings only through an index", () => {
+  test("command line, studio, fleet and testing reach the core and other wings only through an index", () => {
     const sides = sources.filter(({ path }) => /^(cli|studio|fleet|testing)\//.test(path));
     const deep = sides.flatMap((file) =>
       targetsOf(file)
-        .filter((target) => folderOf(target) !== folderOf(file.path) && !/(^|\/)(index|internal)\.ts$/.test(target))
+        .filter(
+          (target) =>
+            folderOf(target) !== folderOf(file.path) && !/^(core\/[^/]+\/|(?!core\/).*\/)?index\.ts$/.test(target),
+        )
         .filter((target) => !target.startsWith("core/kit/"))
         .map((target) => `${file.path} → ${target}`),
     );

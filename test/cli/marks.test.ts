@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claimOf, readManifest } from "../../src/cli/input/manifest.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { exiftool } from "../support/media-programs.ts";
@@ -56,6 +57,14 @@ describe("marks, on the command line", () => {
     const [marked, plain] = await exiftool(join(folder, "out/marked/card.png"), join(folder, "out/plain/card.png"));
     expect(marked?.["XMP-iptcExt:DigitalSourceType"]).toBe(source);
     expect(plain?.["XMP-iptcExt:DigitalSourceType"]).toBeUndefined();
+  });
+
+  test("a claim has the source type of the run; a mark that the file had before says more about it", async () => {
+    const manifest = (await readManifest(join(folder, "out/marked/card.png")))!;
+    expect(claimOf(manifest)).toMatchObject({ digitalSourceType: "trainedAlgorithmicMedia", models: ["image-1"] });
+    const kept = { status: "kept", digital_source_type: "http://cv.iptc.org/newscodes/digitalsourcetype/digitalArt" };
+    expect(claimOf({ ...manifest, mark: kept as never }).digitalSourceType).toBe("digitalArt");
+    expect(await readManifest(join(folder, "card.ts"))).toBeNull();
   });
 
   test("a changed file no longer fits its manifest; a file that is none says so", async () => {

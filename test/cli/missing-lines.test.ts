@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { missingLines } from "../../src/cli/report/warning-lines.ts";
-import type { Missing, RunDocument } from "../../src/internal.ts";
+import type { Missing } from "../../src/core/view/missing.ts";
+import type { RunDocument } from "../../src/index.ts";
 
 const at = Date.parse("2030-01-03T12:00:00Z");
 const hourMs = 3_600_000;

@@ -1,5 +1,6 @@
+import type { UnresolvedStep } from "../../core/engine/index.ts";
 import { dollars } from "../../core/kit/money.ts";
-import type { AdoptionCandidate, Showrunner, UnresolvedStep } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { isAgreed, isYes } from "../input/confirm.ts";
@@ -34,7 +35,9 @@ export function candidateText({ candidates, certain }: UnresolvedStep, width?: n
   return more === 0 ? text : `${text}\nand ${more} more: --json lists them all`;
 }
 
-interface Row extends AdoptionCandidate {
+type Candidate = UnresolvedStep["candidates"][number];
+
+interface Row extends Candidate {
   readonly n: number;
   readonly isCertain: boolean;
 }

@@ -3,7 +3,7 @@ import { text as textOf } from "node:stream/consumers";
 import type { RawAnswer, RawRequest } from "../../core/api/index.ts";
 import { parseJson } from "../../core/kit/json-text.ts";
 import { dollars } from "../../core/kit/money.ts";
-import type { Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { confirm } from "../input/confirm.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { dollars } from "../../core/kit/money.ts";
-import type { Drift, Problem, Showrunner } from "../../internal.ts";
+import type { Drift, Problem, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
@@ -86,7 +86,7 @@ async function openToRead(against: string, { io }: Context) {
       "pass a journal file, or a copy: --against .showrunner/journal.db",
     );
   }
-  const { openSqliteJournal } = await import("../../internal.ts");
+  const { openSqliteJournal } = await import("../../core/engine/index.ts");
   return openSqliteJournal(path, { readOnly: true });
 }
 
@@ -117,7 +117,7 @@ interface Checked {
 
 async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
-  const { isRunFinal } = await import("../../internal.ts");
+  const { isRunFinal } = await import("../../core/view/index.ts");
   // The status can also be `interrupted`, which the journal does not store.
   const open = (await show.runs()).filter(({ status }) => !isRunFinal(status));
   const runs: CheckedRun[] = [];

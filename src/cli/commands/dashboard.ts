@@ -7,7 +7,7 @@ import { writeDurably } from "../../core/kit/durable-file.ts";
 import { open } from "../../core/kit/file-handle.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { fetchForOperator } from "../../core/network/index.ts";
-import type { Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
@@ -95,7 +95,8 @@ export async function dashboard(
   const port = flags.port === undefined ? DEFAULT_PORT : wholeNumber("--port", flags.port, PORTS, DEFAULT_PORT);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
-  const { openJournal, openMedia, openShowrunner } = await import("../../internal.ts");
+  const { openJournal, openShowrunner } = await import("../../index.ts");
+  const { openMedia } = await import("../../core/engine/index.ts");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const kept = mediaOptionsOf(io, flags);

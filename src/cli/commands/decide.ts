@@ -2,16 +2,8 @@ import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { traitsOf } from "../../core/plan/index.ts";
-import {
-  type ComparedPart,
-  comparedParts,
-  loadRun,
-  type RunDocument,
-  type RunState,
-  refusedBefore,
-  type Showrunner,
-  type WaitingDecision,
-} from "../../internal.ts";
+import { type ComparedPart, loadRun, RunView, type WaitingDecision } from "../../core/view/index.ts";
+import type { RunDocument, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal, withShowrunner } from "../context.ts";
 import { asTyped } from "../explain-error.ts";
@@ -171,7 +163,7 @@ async function waitingIn(
   flags: Flags["approve"],
 ): Promise<readonly Waiting[]> {
   const report = await show.show(runId);
-  return waitingSteps(await loadRun(show.journal, runId), report, await reviewFiles(context, flags));
+  return waitingSteps(new RunView(await loadRun(show.journal, runId)), report, await reviewFiles(context, flags));
 }
 
 async function list(show: Showrunner, context: Context, runId: string, flags: Flags["approve"]): Promise<ExitCode> {
@@ -234,8 +226,8 @@ function where({ path, asset_id, text }: OfferedTake): string {
   return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-async function waitingSteps(state: RunState, report: RunDocument, review: ReviewFiles): Promise<readonly Waiting[]> {
-  const { plan } = state.planned;
+async function waitingSteps(run: RunView, report: RunDocument, review: ReviewFiles): Promise<readonly Waiting[]> {
+  const { plan } = run.state.planned;
   const waiting = report.steps.filter(({ status }) => status === "awaiting-approval");
   const decidedOn = new Map(waiting.map(({ path, approval }) => [path, approval]));
   const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
@@ -246,8 +238,8 @@ async function waitingSteps(state: RunState, report: RunDocument, review: Review
         const { path, message, choose, shows } = decision;
         const about = { plan, report, review };
         const offered = await offeredTakes(shows, about);
-        const compared = comparedParts(state, decision);
-        const refused = await refusedFiles(refusedBefore(state, path), about);
+        const compared = run.compared(decision);
+        const refused = await refusedFiles(run.refused(path), about);
         return { step: path, message, choose, shows: offered, compared, refused, decided: decidedOn.get(path) ?? null };
       }),
   );

@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { RunRow } from "../../internal.ts";
+import type { RunRow } from "../../core/view/index.ts";
 import type { Background } from "../background.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
@@ -30,7 +30,7 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   if (io.background === null)
     throw usageError("cannot start a background process on this system", "run without --detach");
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
-  const { openJournal } = await import("../../internal.ts");
+  const { openJournal } = await import("../../index.ts");
   const store = await openJournal(journalOf(io, flags));
   // The log of a continued run already has lines of earlier processes.
   const { size: logged } = await stat(log).catch(() => ({ size: 0 }));

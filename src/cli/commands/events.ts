@@ -1,4 +1,5 @@
-import { eventText, type StoredEvent } from "../../internal.ts";
+import { eventText } from "../../core/view/index.ts";
+import type { StoredEvent } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";

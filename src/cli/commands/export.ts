@@ -2,7 +2,8 @@ import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { temporaryTag, writeDurably } from "../../core/kit/durable-file.ts";
 import { fileExtension } from "../../core/kit/file-name.ts";
-import type { EditClip, EditList, EditTake, MediaStore, RunState } from "../../internal.ts";
+import type { EditList, RunState } from "../../core/view/index.ts";
+import type { Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf } from "../context.ts";
 import { writtenFile } from "../input/written-file.ts";
@@ -15,7 +16,9 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   if (flags.otio === undefined)
     throw usageError("export needs an output file", `showrunner export ${visible(runId)} --otio cut.otio`);
   const file = await writtenFile(io.cwd, { flag: "--otio", path: flags.otio, kind: "otio" });
-  const { editLists, loadRun, openJournal, openMedia } = await import("../../internal.ts");
+  const { editLists, loadRun } = await import("../../core/view/index.ts");
+  const { openJournal } = await import("../../index.ts");
+  const { openMedia } = await import("../../core/engine/index.ts");
   const journal = await openJournal(journalOf(io, flags));
   const state = await loadRun(journal, runId).finally(() => journal.close());
   const lists = editLists(state);
@@ -37,6 +40,9 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   return ExitCode.done;
 }
 
+type EditClip = EditList["pictures"][number];
+type EditTake = EditClip["takes"][number];
+
 const hashOf = ({ output }: EditTake) => output.copy!.sha256;
 
 function takesOf({ pictures, stills, sounds, finished }: EditList): ReadonlyMap<string, EditTake> {
@@ -49,7 +55,7 @@ async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
   const kind = copy!.contentType.split("/")[0];
   const said = { url: pathToFileURL(path).href, durationMs, fps };
   if (durationMs !== null || (kind !== "video" && kind !== "audio")) return said;
-  const { measureMedia } = await import("../../internal.ts");
+  const { measureMedia } = await import("../../core/engine/index.ts");
   const found = await measureMedia(path, kind);
   return { ...said, ...("durationMs" in found && { durationMs: found.durationMs, fps: found.fps }) };
 }
@@ -70,7 +76,7 @@ const mediaFolder = (file: string) => join(dirname(file), `${basename(file).repl
 async function placeTakes(
   takes: ReadonlyMap<string, EditTake>,
   file: string,
-  media: MediaStore,
+  media: Showrunner["media"],
   { planned }: RunState,
 ) {
   const copies = [...takes].map(([sha256, { step, output }]) => {

@@ -1,6 +1,6 @@
 import { dollars } from "../../core/kit/money.ts";
 import { own } from "../../core/kit/own.ts";
-import type { RunDocument, RunHandle, RunResult, StepDocument } from "../../internal.ts";
+import type { RunDocument, RunHandle, RunResult } from "../../index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
@@ -25,7 +25,7 @@ export function sharedWord({ budget_tag }: Pick<RunDocument, "budget_tag">): str
 
 const MOST_NAMES = 6;
 
-export function reasonLines(steps: readonly StepDocument[]): readonly string[] {
+export function reasonLines(steps: RunDocument["steps"]): readonly string[] {
   const own = steps.filter(({ status }) => status === "failed" || status === "partial");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
   return [
@@ -37,12 +37,12 @@ export function reasonLines(steps: readonly StepDocument[]): readonly string[] {
   ];
 }
 
-export function siteText({ status, attempts }: StepDocument): string {
+export function siteText({ status, attempts }: RunDocument["steps"][number]): string {
   const site = status === "failed" ? attempts.at(-1)?.site : undefined;
   return site === undefined ? "" : ` (at ${visible(site)})`;
 }
 
-function skippedLines(left: readonly StepDocument[]): readonly string[] {
+function skippedLines(left: RunDocument["steps"]): readonly string[] {
   const [first] = left;
   if (first === undefined) return [];
   if (left.length === 1) return [`${visible(first.path)} skipped: ${visible(first.reason ?? "")}`];

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import type { Claim, Credentials, DigitalSourceType, FileMarks } from "../../core/marks/index.ts";
-import type { Manifest } from "../../internal.ts";
+import type { Manifest } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
@@ -58,7 +58,7 @@ async function readFileMarks(
 }
 
 async function manifestBeside(path: string): Promise<ManifestBeside | null> {
-  const { fileHash, readManifest } = await import("../../internal.ts");
+  const { fileHash, readManifest } = await import("../input/manifest.ts");
   const manifest = await readManifest(path);
   if (manifest === null) return null;
   const { run, models, made_by, file } = manifest;
@@ -174,12 +174,12 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
 
 /** Uses the manifest only if its hash matches the file. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
-  const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
+  const { claimOf, fileHash, readManifest } = await import("../input/manifest.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");
+  const said = (await readMarks(path)).digitalSourceType;
   const manifest = await readManifest(path);
   const isOfManifest = manifest !== null && manifest.file.sha256 === (await fileHash(path));
   const known = isOfManifest ? claimOf(manifest) : null;
-  const said = (await readMarks(path)).digitalSourceType;
   const digitalSourceType = given ?? known?.digitalSourceType ?? sourceTypes.find((type) => said?.endsWith(`/${type}`));
   if (digitalSourceType === undefined)
     throw usageError(

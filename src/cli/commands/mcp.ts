@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
-import type { Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import type { AgentPipeline, AgentSession } from "../../studio/mcp/index.ts";
 import { committedMicros } from "../../studio/served/index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
@@ -36,7 +36,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   const pipelines = await agentPipelines(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
-  const { openJournal, openMediaStore } = await import("../../internal.ts");
+  const { openJournal } = await import("../../index.ts");
   await mkdir(journalFolder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const { AGENT_TAG, AgentSession, serveStdio, startHttp } = await import("../../studio/mcp/index.ts");
@@ -48,7 +48,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
     const session = new AgentSession({
       show,
       journal,
-      media: await openMediaStore(join(journalFolder, "media")),
+      media: show.media,
       pipelines,
       filesDir,
       budgetMicros,

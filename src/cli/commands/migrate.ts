@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
-import type { Catalog, Pipeline } from "../../internal.ts";
+import type { Catalog, Pipeline } from "../../index.ts";
 import type { Decision, Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
@@ -20,7 +20,7 @@ export async function migrate(context: Context, file: string, flags: Flags["migr
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
-  const { readFamilies } = await import("../../internal.ts");
+  const { readFamilies } = await import("../../index.ts");
   const { readSnapshot, pullCatalog, withFamilies } = await import("../../core/catalog/index.ts");
   const { writeMigration } = await import("../../migrate/index.ts");
   const named = familiesFileOf(io, flags);

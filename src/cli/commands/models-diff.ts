@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { CatalogChange } from "../../core/catalog/index.ts";
-import type { Catalog, Problem, Showrunner } from "../../internal.ts";
+import type { Catalog, Problem, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";

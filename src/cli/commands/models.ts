@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Client, Voice } from "../../core/api/index.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { suggest } from "../../core/kit/suggest.ts";
-import type { Catalog } from "../../internal.ts";
+import type { Catalog } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { headOf } from "../input/written-file.ts";

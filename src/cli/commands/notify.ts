@@ -30,7 +30,7 @@ export async function notifyKey(context: Context, flags: Flags["notify test"]): 
 
 export async function listNotices(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output, io } = context;
-  const { openJournal } = await import("../../internal.ts");
+  const { openJournal } = await import("../../index.ts");
   const store = await openJournal(journalOf(io, flags));
   const rows = await store.notices().finally(() => store.close());
   const listed = rows.map(({ runId, seq, event, attempts, dueAt, lastError }) => ({
@@ -71,6 +71,6 @@ const columns: readonly Column<Listed>[] = [
 ];
 
 async function opened({ io }: Context, flags: Flags["notify test"]) {
-  const { openNotifications } = await import("../../internal.ts");
+  const { openNotifications } = await import("../../core/engine/index.ts");
   return openNotifications({ notify: flags.notify, journal: journalOf(io, flags), env: io.env });
 }

@@ -1,6 +1,7 @@
 import { suggest } from "../../core/kit/suggest.ts";
 import { traitsOf } from "../../core/plan/index.ts";
-import { loadRun, type RunDocument, type StepDocument } from "../../internal.ts";
+import { loadRun } from "../../core/view/index.ts";
+import type { RunDocument } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
@@ -37,7 +38,11 @@ const uploadOf = (step: string) => ({ $ref: { step, output: 0, as: "upload" } })
 
 type Shown = Omit<OfferedTake, "pick">;
 
-async function own(step: StepDocument, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
+async function own(
+  step: RunDocument["steps"][number],
+  report: RunDocument,
+  review: ReviewFiles,
+): Promise<readonly Shown[]> {
   const files = await filesOf(step, report, review);
   if (files.length > 0 || step.value === null) return files;
   const text = typeof step.value === "string" ? step.value : JSON.stringify(step.value, null, 2);

@@ -2,7 +2,7 @@ import { likelyAddress } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
-import type { Plan, Problem, Quote, Showrunner } from "../../internal.ts";
+import type { Plan, Problem, Quote, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { checkTableFlags } from "../input/engine-flags.ts";

@@ -1,4 +1,4 @@
-import type { ReconcileReport } from "../../internal.ts";
+import type { ReconcileReport } from "../../core/engine/index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { throttle } from "../live/redraw.ts";

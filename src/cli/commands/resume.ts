@@ -1,16 +1,7 @@
 import { existsSync } from "node:fs";
 import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
-import {
-  type Drift,
-  isRunFinal,
-  type Json,
-  loadRun,
-  type Pipeline,
-  type RerunRequest,
-  type RerunScope,
-  type ResumeOptions,
-  type Showrunner,
-} from "../../internal.ts";
+import { isRunFinal, loadRun } from "../../core/view/index.ts";
+import type { Drift, Json, Pipeline, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
@@ -288,7 +279,7 @@ async function decideElsewhere(
   );
 }
 
-async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
+async function agreeToTheSame(same: Drift["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;
   await confirm(context.io, {
@@ -300,7 +291,7 @@ async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { 
   });
 }
 
-function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { output }: Context): void {
+function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"][number], { output }: Context): void {
   const what = `The rerun of ${steps.map(visible).join(", ")}, requested at ${new Date(requestedAt).toISOString()}`;
   output.say(
     isOpen
@@ -346,7 +337,11 @@ function wantedBy({ input, edit, flags }: ResumeRequest): string {
   return input === undefined ? "--file" : "-i";
 }
 
-async function agree(rerunScope: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
+async function agree(
+  rerunScope: Pick<Drift, "totalMicros" | "prices">,
+  context: Context,
+  { flags }: ResumeRequest,
+): Promise<void> {
   const price = totalText(rerunScope);
   await confirm(context.io, {
     yes: flags.yes === true || flags.quote !== undefined,

@@ -1,5 +1,6 @@
 import { shellWord } from "../../core/kit/shell-word.ts";
-import type { JournalStore, ReviewScope } from "../../internal.ts";
+import type { ReviewLinkRow } from "../../core/view/index.ts";
+import type { JournalStore } from "../../index.ts";
 import type { ReviewLinkView } from "../../studio/dashboard/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
@@ -15,7 +16,7 @@ export async function reviewLink(
   step: string | undefined,
   flags: Flags["review-link"],
 ): Promise<ExitCode> {
-  const { openJournal } = await import("../../internal.ts");
+  const { openJournal } = await import("../../index.ts");
   const journal = await openJournal(journalOf(context.io, flags));
   try {
     if (flags.revoke !== undefined) return await revoke(context, journal, flags.revoke, flags);
@@ -31,7 +32,7 @@ export async function reviewLink(
 async function create(
   { io, output }: Context,
   journal: JournalStore,
-  scope: ReviewScope,
+  scope: ReviewLinkRow["scope"],
   flags: Flags["review-link"],
 ): Promise<ExitCode> {
   const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../studio/dashboard/index.ts");

@@ -1,17 +1,9 @@
 import { resolve } from "node:path";
+import { type BulkQuote, checkEach, type RowOutcome } from "../../core/engine/index.ts";
 import { dollars, formatUsd, parseUsd, wholeCents } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { BATCH_TAG, tagText } from "../../core/kit/tags.ts";
-import {
-  type BulkProblem,
-  type BulkQuote,
-  checkEach,
-  quoteEach,
-  type RowOutcome,
-  type RunDocument,
-  runEach,
-  type Showrunner,
-} from "../../internal.ts";
+import { type Problem, quoteEach, type RunDocument, runEach, type Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
@@ -27,6 +19,8 @@ import { visible } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
 import { type Detached, detach } from "./detach.ts";
+
+type RowProblem = Problem & { readonly index: number };
 
 interface PricedRows {
   readonly quote: BulkQuote & { readonly ok: true };
@@ -327,14 +321,14 @@ function withBudget(
 
 function withProblems(
   mistakes: readonly RowMistake[],
-  problems: readonly BulkProblem[],
+  problems: readonly RowProblem[],
   rows: readonly FileRow[],
 ): readonly RowMistake[] {
   const isSaid = (one: RowMistake) => mistakes.some(({ line, column }) => line === one.line && column === one.column);
   return [...mistakes, ...problems.map((problem) => ofRow(problem, rows)).filter((one) => !isSaid(one))];
 }
 
-function ofRow({ code, index, step, field, message }: BulkProblem, rows: readonly FileRow[]): RowMistake {
+function ofRow({ code, index, step, field, message }: RowProblem, rows: readonly FileRow[]): RowMistake {
   const { id, line } = rows[index]!;
   if (code === "invalid-tag")
     return { line, column: field === "tags" ? null : field!.replace(/^tags\./, "tag:"), message };

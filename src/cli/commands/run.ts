@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dollars, parseUsd } from "../../core/kit/money.ts";
-import { isRunFinal, OverBudgetError, type Quote, type RunRow, type Showrunner } from "../../internal.ts";
+import { isRunFinal, type RunRow } from "../../core/view/index.ts";
+import { OverBudgetError, type Quote, type Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";

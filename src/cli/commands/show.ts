@@ -1,6 +1,7 @@
+import { decidedText } from "../../core/kit/decided-text.ts";
 import { lateText } from "../../core/kit/late-text.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { decidedText, type RunDocument, type Showrunner } from "../../internal.ts";
+import type { RunDocument, Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
@@ -77,7 +78,7 @@ async function refusedTexts(
   flags: ServiceFlags,
 ): Promise<readonly string[]> {
   if (report.refused.length === 0) return [];
-  const { loadRun } = await import("../../internal.ts");
+  const { loadRun } = await import("../../core/view/index.ts");
   const { refusedFiles, refusedText, reviewFiles } = await import("../report/offered-takes.ts");
   const [{ planned }, review] = await Promise.all([loadRun(runner.journal, report.id), reviewFiles(context, flags)]);
   const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), { plan: planned.plan, report, review });

@@ -1,14 +1,7 @@
+import { formatCents, invoiced, parseMarkup } from "../../core/kit/invoice.ts";
 import { dollars, formatUsd } from "../../core/kit/money.ts";
-import {
-  formatCents,
-  invoiced,
-  type JournalStore,
-  type MadeOfKind,
-  type OpenAmount,
-  type Period,
-  type RunCharges,
-  runCharges,
-} from "../../internal.ts";
+import { type RunCharges, runCharges } from "../../core/view/index.ts";
+import type { JournalStore } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
@@ -18,7 +11,7 @@ import { type Column, counted, table } from "../text/table.ts";
 
 export async function statement(context: Context, flags: Flags["statement"]): Promise<ExitCode> {
   const { io, output } = context;
-  const { openJournal, parseMarkup } = await import("../../internal.ts");
+  const { openJournal } = await import("../../index.ts");
   const forms = [flags.csv, flags.html, flags.json].filter(Boolean);
   if (forms.length > 1) throw usageError("--csv, --html and --json are mutually exclusive", "use only one of them");
   const markup = parseMarkup(flags.markup ?? "0");
@@ -54,7 +47,12 @@ const shown: readonly Column<StatementLine>[] = [
   { title: "amount", value: ({ amount }) => dollars(amount), align: "money" },
 ];
 
-function periodOf(month: string): { readonly from: number; readonly to: number } {
+interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+function periodOf(month: string): Period {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month);
   if (match === null) throw usageError(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
   const [year, number] = [Number(match[1]), Number(match[2])];
@@ -141,18 +139,18 @@ function withAmounts(
   return lines.map((one, at) => ({ section, ...one, amount: formatCents(amounts[at]!) }));
 }
 
-const reasons: Readonly<Record<OpenAmount["why"], string>> = {
+const reasons: Readonly<Record<RunCharges["unbilled"][number]["why"], string>> = {
   bill: "reserved, not billed yet",
   submit: "the service did not answer the submission",
   impossible: "the service reports an impossible bill",
   answer: "the service did not answer a request; this is the maximum that the request can cost",
 };
 
-function openLines({ charges: _, ...run }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
+function openLines({ charges: _, ...run }: Source, open: RunCharges["unbilled"]): readonly Unpriced[] {
   return open.map(({ step, amountMicros, why }) => ({ ...run, step, text: reasons[why], costMicros: amountMicros }));
 }
 
-function madeText(made: readonly MadeOfKind[]): string {
+function madeText(made: RunCharges["made"]): string {
   if (made.length === 0) return "a corrected bill, or no result";
   return made
     .map(({ kind, count, durationMs }) => {

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { dollars, formatUsd } from "../../core/kit/money.ts";
+import { liveText } from "../../core/view/index.ts";
 import { startWorker, type WorkerOptions } from "../../fleet/worker/index.ts";
-import { liveText, type Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine, pipelinesIn } from "../engine.ts";

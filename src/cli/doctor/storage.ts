@@ -2,7 +2,7 @@ import { mkdir, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { formatBytes } from "../../core/kit/byte-size.ts";
 import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
-import type { NoticeRow, RunRow } from "../../internal.ts";
+import type { RunRow } from "../../core/view/index.ts";
 import { usageError } from "../cli-error.ts";
 import { journalFolderOf, journalOf, mediaOptionsOf } from "../context.ts";
 import { explainError } from "../explain-error.ts";
@@ -38,7 +38,7 @@ const LOOKED_AT = 50;
 export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const location = journalOf(io, flags);
   try {
-    const { openJournal } = await import("../../internal.ts");
+    const { openJournal } = await import("../../index.ts");
     const store = await openJournal(location);
     try {
       const rows = await store.runs();
@@ -68,7 +68,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
 
 async function factsOf(location: string): Promise<string> {
   if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
-  const { describeDatabase } = await import("../../internal.ts");
+  const { describeDatabase } = await import("../../core/engine/index.ts");
   const { version, isPooled, roundTripMs } = await describeDatabase(location);
   const pooled = isPooled ? " behind a pooler, which does not forward notifications" : "";
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
@@ -86,8 +86,8 @@ async function readNewest(
   }
 }
 
-async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
-  const { openNotifications } = await import("../../internal.ts");
+async function telling(io: Io, untold: readonly { readonly lastError: string | null }[]): Promise<Finding> {
+  const { openNotifications } = await import("../../core/engine/index.ts");
   const { target } = openNotifications({ env: io.env });
   const refused = untold.find(({ lastError }) => lastError !== null);
   if (refused !== undefined) {
@@ -117,7 +117,7 @@ const NO_SKEW_MS = 2_000;
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const options = mediaOptionsOf(io, flags);
   try {
-    const { checkMedia } = await import("../../internal.ts");
+    const { checkMedia } = await import("../../core/engine/index.ts");
     const { location, clockOffsetMs } = await checkMedia(options);
     const can = fine("media", `files in ${visible(location)} can be written, read and deleted`);
     return clockOffsetMs === null ? [can] : [can, clockFinding("bucket clock", "bucket", clockOffsetMs, MUCH_SKEW_MS)];

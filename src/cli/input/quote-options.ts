@@ -1,5 +1,5 @@
 import { wholeCents } from "../../core/kit/money.ts";
-import type { Pipeline, Quote, RunOptions, Showrunner } from "../../internal.ts";
+import type { Pipeline, Quote, RunOptions, Showrunner } from "../../index.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";

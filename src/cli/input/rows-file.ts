@@ -3,7 +3,8 @@ import { basename, extname, resolve } from "node:path";
 import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import { suggest } from "../../core/kit/suggest.ts";
 import { canonicalJson } from "../../core/plan/index.ts";
-import type { BulkRow, RunRow } from "../../internal.ts";
+import type { RunRow } from "../../core/view/index.ts";
+import type { RunOptions } from "../../index.ts";
 import { usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { TableFlags } from "../program/flags.ts";
@@ -121,7 +122,12 @@ export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
-export interface FileRow extends BulkRow {
+export interface FileRow {
+  /** Id of the row's run. */
+  readonly id: string;
+  readonly input: unknown;
+  readonly title?: string | undefined;
+  readonly tags?: RunOptions["tags"];
   readonly line: number;
   /** Ids that the run would have with another id column. */
   readonly otherIds: readonly string[];

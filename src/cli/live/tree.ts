@@ -1,7 +1,8 @@
 import { lateText } from "../../core/kit/late-text.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { expectedSpanMs, traitsOf } from "../../core/plan/index.ts";
-import { type PlanStep, type RunUpdate, RunView, type StepView } from "../../internal.ts";
+import { type RunUpdate, RunView, type StepView } from "../../core/view/index.ts";
+import type { PlanStep } from "../../index.ts";
 import { duration } from "../input/flag-values.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";

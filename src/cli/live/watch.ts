@@ -1,4 +1,4 @@
-import { liveText, type RunUpdate } from "../../internal.ts";
+import { liveText, type RunUpdate } from "../../core/view/index.ts";
 import type { Io } from "../io.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";

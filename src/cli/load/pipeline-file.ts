@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { installCommand } from "../../core/kit/own-version.ts";
 import { whileLoading } from "../../core/kit/while-loading.ts";
-import type { Pipeline } from "../../internal.ts";
+import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
-import type { Catalog, Showrunner } from "../../internal.ts";
+import type { Catalog, Showrunner } from "../../index.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 
 /** `close` removes the temporary folder. */
@@ -20,7 +20,7 @@ export async function hostedTarget({
   baseUrl,
   families,
 }: Pick<ServiceFlags, "service" | "baseUrl" | "families">): Promise<VerificationTarget> {
-  const { createMemoryJournal, openShowrunner } = await import("../../internal.ts");
+  const { createMemoryJournal, openShowrunner } = await import("../../index.ts");
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const mediaDir = join(folder, "media");
   const show = await openShowrunner({ service, baseUrl, families, journal: createMemoryJournal(), mediaDir });
@@ -36,7 +36,7 @@ const PLAY_MONEY_USD = 1_000_000;
 
 /** Offers the built-in models if `catalog` is null. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
-  const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
+  const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
   const { startLocalService } = await loadLocalService();
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const service = await startLocalService({

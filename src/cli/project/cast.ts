@@ -1,4 +1,4 @@
-import type { Catalog, Json, Showrunner } from "../../internal.ts";
+import type { Catalog, Json, Showrunner } from "../../index.ts";
 import { CAST_ROLES, type Choice, chooseModels, fitInput, type Input } from "./choose-models.ts";
 import { literal } from "./starter.ts";
 

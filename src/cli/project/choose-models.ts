@@ -1,5 +1,5 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
-import type { Catalog, Client, Json } from "../../internal.ts";
+import type { Catalog, Client, Json } from "../../index.ts";
 
 /** Placeholders for checking inputs against schemas, but not for price estimates. */
 export const STANDING_IN = {

@@ -1,4 +1,4 @@
-import type { Catalog, Json, Showrunner } from "../../internal.ts";
+import type { Catalog, Json, Showrunner } from "../../index.ts";
 import { type Choice, chooseModels, STANDING_IN, STARTER_ROLES } from "./choose-models.ts";
 
 export interface Starter {

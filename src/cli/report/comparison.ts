@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { QuoteOptions } from "../../core/engine/index.ts";
 import { diffPlans, type FieldChange, type PlanDiff } from "../../core/plan/index.ts";
-import type { Pipeline, Quote, QuoteOptions, Showrunner } from "../../internal.ts";
+import type { Pipeline, Quote, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";

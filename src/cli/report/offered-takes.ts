@@ -3,7 +3,7 @@ import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileExtension } from "../../core/kit/file-name.ts";
 import { type Reference, traitsOf } from "../../core/plan/index.ts";
-import type { Json, Plan, Refused, RunDocument, StepDocument } from "../../internal.ts";
+import type { Json, Plan, RunDocument } from "../../index.ts";
 import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -20,7 +20,7 @@ export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
 /** Copies results, so that no editor changes files of the media store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
-  const { openMedia } = await import("../../internal.ts");
+  const { openMedia } = await import("../../core/engine/index.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
   const folder = join(journalFolderOf(io, flags), "review");
   return async ({ runId, step, index, sha256, contentType }) => {
@@ -70,7 +70,11 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-export async function filesOf(step: StepDocument, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
+export async function filesOf(
+  step: RunDocument["steps"][number],
+  report: RunDocument,
+  review: ReviewFiles,
+): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(
     there.map(async ({ index, content_type, asset_id, file, sha256 }): Promise<Shown> => {
@@ -82,12 +86,12 @@ export async function filesOf(step: StepDocument, report: RunDocument, review: R
   );
 }
 
-export interface RefusedFiles extends Omit<Refused, "shows"> {
+export interface RefusedFiles extends Omit<RunDocument["refused"][number], "shows"> {
   readonly shows: readonly Shown[];
 }
 
 export function refusedFiles(
-  refused: readonly Refused[],
+  refused: RunDocument["refused"],
   about: { readonly plan: Plan; readonly report: RunDocument; readonly review: ReviewFiles },
 ): Promise<readonly RefusedFiles[]> {
   const isUpload = (path: string) => about.plan.steps.some((step) => step.path === path && step.kind === "upload");
@@ -114,7 +118,11 @@ function uploaded({ steps }: Plan, path: string): Shown {
   return { step: path, index: 0, asset_id: null, text: null, ...about };
 }
 
-function valueAt({ path, value }: StepDocument, at: readonly (string | number)[], index: number): readonly Shown[] {
+function valueAt(
+  { path, value }: RunDocument["steps"][number],
+  at: readonly (string | number)[],
+  index: number,
+): readonly Shown[] {
   const part = at.reduce<Json | undefined>((inner, key) => memberOf(inner, key), value);
   if (part === undefined || part === null) return [];
   const text = typeof part === "string" ? part : JSON.stringify(part, null, 2);

@@ -1,6 +1,7 @@
+import type { RerunScope } from "../../core/engine/index.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { openSteps, priceText } from "../../core/kit/price-text.ts";
-import type { Quote, RerunScope } from "../../internal.ts";
+import type { Quote } from "../../index.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";

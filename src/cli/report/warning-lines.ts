@@ -1,6 +1,6 @@
 import { withoutFullStop } from "../../core/kit/clean-text.ts";
 import { HOUR_MS } from "../../core/kit/duration.ts";
-import type { Missing, Problem, RunDocument } from "../../internal.ts";
+import type { Problem, RunDocument } from "../../index.ts";
 import { visible } from "../text/escape.ts";
 
 export function problemList(problems: readonly Problem[]): string {
@@ -46,6 +46,8 @@ function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");
 }
+
+type Missing = RunDocument["missing"][number];
 
 const toldBySteps: ReadonlySet<Missing["what"]> = new Set(["decision", "result"]);
 

@@ -197,6 +197,9 @@ export interface Progress {
   readonly estimatedCompletionAt: number | null;
 }
 
+/** An update for watchers of a run: an event, or progress that is too minor to be an event. */
+export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
+
 /** Stores all runs: their append-only events, ledgers, inboxes and leases. */
 export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Absolute path of the project folder that contains the journal file. */

@@ -1,5 +1,6 @@
 import type { Chosen, DecidedBy, RunEvent } from "../journal/events.ts";
 import { isRunFinal, isStepFinal, ownAttempts, planStep, type RunState, type StepState } from "../journal/state.ts";
+import type { RunRow } from "../journal/store.ts";
 import { canonicalJson, traitsOf } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
@@ -43,6 +44,8 @@ export interface OpenDecision {
   /** When the decision became open, in epoch milliseconds. */
   readonly since: number;
 }
+
+export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 export function openDecisions(state: RunState): readonly OpenDecision[] {
   if (isRunFinal(state.status)) return [];

@@ -1,5 +1,5 @@
 import type { Job, PgBoss } from "pg-boss";
-import type { LocalWork } from "../../internal.ts";
+import type { LocalWork } from "../../core/engine/index.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
 
 /** Options for `createPgBossEngine`. */

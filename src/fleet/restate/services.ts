@@ -1,6 +1,6 @@
 import type * as Restate from "@restatedev/restate-sdk";
+import type { LocalWork } from "../../core/engine/index.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/kit/duration.ts";
-import type { LocalWork } from "../../internal.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
 import type { Claim, Places } from "./places.ts";
 

@@ -1,5 +1,5 @@
 import TinyQueue from "tinyqueue";
-import type { LocalWork } from "../../internal.ts";
+import type { LocalWork } from "../../core/engine/index.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];

@@ -1,5 +1,5 @@
+import type { SliceOptions } from "../../core/engine/index.ts";
 import type { Showrunner } from "../../index.ts";
-import type { SliceOptions } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
 /** Options for `startWorker`. */

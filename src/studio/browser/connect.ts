@@ -1,4 +1,4 @@
-import type { QuoteDocument, RunLine } from "../../internal.ts";
+import type { QuoteDocument, RunLine } from "../../core/view/index.ts";
 import { type FollowedRun, followedRun, type Link, RequestError } from "./followed-run.ts";
 
 interface KeyStorage {

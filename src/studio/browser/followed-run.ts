@@ -1,5 +1,4 @@
-import type { CallerDocument, CallerEvent, QuoteDocument, StepProgress } from "../../internal.ts";
-
+import type { CallerDocument, CallerEvent, QuoteDocument, StepProgress } from "../../core/view/index.ts";
 export interface Link {
   /** Base URL of the handler, without a trailing slash. */
   readonly base: string;

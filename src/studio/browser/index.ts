@@ -6,6 +6,6 @@ export type {
   QuoteDocument,
   RunLine,
   StepProgress,
-} from "../../internal.ts";
+} from "../../core/view/index.ts";
 export { type ConnectOptions, connect, type Runs, type StartOptions } from "./connect.ts";
 export { type Decision, type FollowedRun, RequestError, type RunSnapshot } from "./followed-run.ts";

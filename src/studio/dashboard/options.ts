@@ -1,5 +1,4 @@
 import { type JournalStore, type Pipeline, type Showrunner, ShowrunnerError } from "../../index.ts";
-import type { MediaStore } from "../../internal.ts";
 import type { EventStream } from "./http/answer.ts";
 import type { GaugeReader } from "./live/gauges.ts";
 import type { WatchParts } from "./live/run-watch.ts";
@@ -23,7 +22,7 @@ export interface OfferedPipeline {
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
-type ShownMedia = Pick<MediaStore, "sizeOf" | "read" | "link" | "linkOrigin">;
+type ShownMedia = Pick<Showrunner["media"], "sizeOf" | "read" | "link" | "linkOrigin">;
 
 export interface DashboardOptions {
   /** Stays open when the dashboard closes. */

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { InvalidOptionError } from "../../core/kit/errors.ts";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
 import { checkTags } from "../../core/kit/tags.ts";
-import { type CallerDocument, callerDocument, type RunRow, type RunView } from "../../internal.ts";
+import { type CallerDocument, callerDocument, type RunRow, type RunView } from "../../core/view/index.ts";
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import { fileAddress } from "./addresses.ts";
 import type { Call, Caller, Context } from "./options.ts";

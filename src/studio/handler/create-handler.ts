@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { isPipeline } from "../../core/define/index.ts";
+import { readingFor } from "../../core/engine/index.ts";
 import { cleanText } from "../../core/kit/clean-text.ts";
 import { DAY_MS } from "../../core/kit/duration.ts";
 import { InvalidOptionError } from "../../core/kit/errors.ts";
-import { readingFor, type Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import {
   BusyRefusal,
   matchPath,

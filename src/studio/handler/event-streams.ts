@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRunFinal, type RunRow } from "../../internal.ts";
+import { isRunFinal, type RunRow } from "../../core/view/index.ts";
 import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
 import { budgetTag } from "./callers.ts";
 import type { Call, Context } from "./options.ts";

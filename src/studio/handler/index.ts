@@ -6,6 +6,6 @@ export type {
   QuoteDocument,
   RunLine,
   StepProgress,
-} from "../../internal.ts";
+} from "../../core/view/index.ts";
 export { createHandler } from "./create-handler.ts";
 export type { Caller, Endpoint, Handler, HandlerOptions } from "./options.ts";

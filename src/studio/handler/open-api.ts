@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ownVersion } from "../../core/kit/own-version.ts";
-import { documentSchemas } from "../../internal.ts";
+import { documentSchemas } from "../../core/view/index.ts";
 import { inputSchema } from "./file-fields.ts";
 import type { Context, Endpoint } from "./options.ts";
 

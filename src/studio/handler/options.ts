@@ -1,4 +1,4 @@
-import type { Pipeline, Showrunner } from "../../internal.ts";
+import type { Pipeline, Showrunner } from "../../index.ts";
 import type { Report, Shares } from "../served/index.ts";
 import type { RequestFiles, SentFiles } from "./sent-files.ts";
 

@@ -1,12 +1,5 @@
-import {
-  callerEvent,
-  isRunFinal,
-  loadRun,
-  RunView,
-  type StoredEvent,
-  statusNow,
-  stepProgress,
-} from "../../internal.ts";
+import { callerEvent, loadRun, RunView, statusNow, stepProgress } from "../../core/view/index.ts";
+import type { StoredEvent } from "../../index.ts";
 import { streamFrame } from "../served/index.ts";
 import { documentOf } from "./callers.ts";
 import type { Context } from "./options.ts";
@@ -73,8 +66,8 @@ export class RunFeed {
   }
 
   get isShownToEnd(): boolean {
-    const { state } = this.#folded!;
-    return isRunFinal(state.status) && this.#shownSeq === state.seq;
+    const { isFinal, state } = this.#folded!;
+    return isFinal && this.#shownSeq === state.seq;
   }
 
   get lastSeq(): number {

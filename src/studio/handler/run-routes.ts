@@ -1,15 +1,14 @@
 import { parseUsd } from "../../core/kit/money.ts";
 import {
   type CallerDocument,
-  foresee,
   loadRun,
-  type ResumeOptions,
   type RunRow,
   type RunState,
   RunView,
   runLine,
   statusNow,
-} from "../../internal.ts";
+} from "../../core/view/index.ts";
+import type { ResumeOptions } from "../../index.ts";
 import { badRequest, decide, Refusal, reported, textField, verdictIn, wholeNumber } from "../served/index.ts";
 import { budgetTag, documentOf, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
@@ -40,10 +39,10 @@ export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">)
   const { journal } = context.show;
   const row = await journal.run(runId);
   const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
-  const state = await loadRun(journal, runId);
-  const { seq } = state;
+  const run = new RunView(await loadRun(journal, runId));
+  const { seq } = run.state;
   // Includes decisions that the driving process has not read yet.
-  return documentOf(context, new RunView(foresee(state, await journal.inbox(runId))), { isInterrupted, seq });
+  return documentOf(context, run.foresee(await journal.inbox(runId)), { isInterrupted, seq });
 }
 
 async function list({ context, caller, query }: Call) {

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { discardUnnamed } from "../../core/engine/index.ts";
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { isRunId } from "../../core/kit/file-name.ts";
-import { discardUnnamed, type Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** Interval of the search for expired files, and minimum age of leftovers. */

@@ -1,5 +1,6 @@
 import { parseUsd } from "../../core/kit/money.ts";
-import { loadRun, type Quote, type QuoteDocument, QuoteRefusedError } from "../../internal.ts";
+import { loadRun, type QuoteDocument } from "../../core/view/index.ts";
+import { type Quote, QuoteRefusedError } from "../../index.ts";
 import {
   badRequest,
   inputChanges,

@@ -1,5 +1,5 @@
 import { cleanText } from "../../core/kit/clean-text.ts";
-import type { OpenDecision } from "../../internal.ts";
+import type { WaitingDecision } from "../../core/view/index.ts";
 import type { Decision } from "./options.ts";
 import type { Person } from "./person.ts";
 import type { AgentSession } from "./session.ts";
@@ -8,7 +8,7 @@ const LONGEST_QUESTION = 500;
 
 export async function askedOf(
   person: Person,
-  { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },
+  { runId, step, message: question, takes }: WaitingDecision,
   proposed: Decision | null,
 ): Promise<Decision> {
   const about = question === null ? "" : `: ${cleanText(question, LONGEST_QUESTION)}`;

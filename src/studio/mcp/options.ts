@@ -1,4 +1,4 @@
-import type { JournalStore, Json, MediaStore, Pipeline, Showrunner } from "../../internal.ts";
+import type { JournalStore, Json, Pipeline, Showrunner } from "../../index.ts";
 
 export interface AgentPipeline {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Decision {
 export interface McpOptions {
   readonly show: Showrunner;
   readonly journal: JournalStore;
-  readonly media: MediaStore;
+  readonly media: Showrunner["media"];
   readonly pipelines: readonly AgentPipeline[];
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;

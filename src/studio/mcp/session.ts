@@ -6,7 +6,8 @@ import { isRunId } from "../../core/kit/file-name.ts";
 import { isWithin } from "../../core/kit/is-within.ts";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
 import { openSteps } from "../../core/kit/price-text.ts";
-import { foresee, loadRun, type Quote, type RunDocument, type RunState, type WaitingDecision } from "../../internal.ts";
+import { loadRun, type RunState, RunView, type WaitingDecision } from "../../core/view/index.ts";
+import type { Quote, RunDocument } from "../../index.ts";
 import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
@@ -137,7 +138,7 @@ export class AgentSession {
     const { journal } = this.options;
     const state = await loadRun(journal, runId);
     if (state.planned.tags?.["started-by"] !== "agent") throw notAnAgents(runId);
-    return foresee(state, await journal.inbox(runId));
+    return new RunView(state).foresee(await journal.inbox(runId)).state;
   }
 
   async report(runId: string): Promise<RunDocument> {

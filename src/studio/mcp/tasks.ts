@@ -8,7 +8,7 @@ import {
   McpError,
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { RunDocument } from "../../internal.ts";
+import type { RunDocument } from "../../index.ts";
 import { askAll } from "./decisions.ts";
 import { ofTask, type Person, personAt } from "./person.ts";
 import type { AgentSession } from "./session.ts";

@@ -1,6 +1,6 @@
 import { cleanText } from "../../core/kit/clean-text.ts";
 import { own } from "../../core/kit/own.ts";
-import { isShowrunnerError } from "../../internal.ts";
+import { isShowrunnerError } from "../../index.ts";
 import { refusalFor } from "../served/index.ts";
 import type { McpOptions } from "./options.ts";
 

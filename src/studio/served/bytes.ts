@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type ByteRange, parseRange } from "../../core/kit/byte-range.ts";
-import type { MediaStore } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import { mediaHeaders } from "./media-type.ts";
 import { notFound } from "./refusal.ts";
 
@@ -43,7 +43,7 @@ export async function bytesResponse(
 /** Redirects if the store has its own URL for the file. */
 export async function mediaResponse(
   asked: Asked,
-  media: Pick<MediaStore, "sizeOf" | "read" | "link">,
+  media: Pick<Showrunner["media"], "sizeOf" | "read" | "link">,
   { sha256, contentType: declared }: { readonly sha256: string; readonly contentType: string },
   headers: Answer["headers"],
 ): Promise<Response> {

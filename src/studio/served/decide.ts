@@ -1,4 +1,4 @@
-import type { Json, Showrunner } from "../../internal.ts";
+import type { Json, Showrunner } from "../../index.ts";
 import { optionalPosition, optionalText } from "./fields.ts";
 
 interface Verdict extends NonNullable<Parameters<Showrunner["approve"]>[2]> {

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { answerOf } from "../../core/api/index.ts";
 import { cleanText } from "../../core/kit/clean-text.ts";
 import { isCallerError, isShowrunnerError } from "../../core/kit/errors.ts";
 import { own } from "../../core/kit/own.ts";
 import { type Audience, both, OPERATOR, type Sentences, said } from "../../core/kit/sentences.ts";
 import { FOR_CALLERS } from "../../core/plan/index.ts";
-import { isOfService, type Problem, QuoteRefusedError } from "../../internal.ts";
+import { type Problem, QuoteRefusedError } from "../../index.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Logs an error under a reference that callers also receive. */
@@ -72,7 +73,7 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const option = code === "INVALID_OPTION" && "option" in (error as object) ? String((error as Named).option) : "";
   const wrong = own(OPTIONS, option);
   if (wrong !== undefined) return new Refusal(400, code, wrong, option);
-  const known = isOfService(error) ? undefined : own(REFUSALS, code);
+  const known = answerOf(error) !== null ? undefined : own(REFUSALS, code);
   if (known !== undefined && known.isReported === undefined) {
     const own = error instanceof QuoteRefusedError ? inputChanges(error) : null;
     return new Refusal(known.status, code, `${own === null ? "" : `${own}. `}${said(known.is, audience)}`);
@@ -80,7 +81,7 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const reference = reported(error, report);
   if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
   const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
-  if (!isOfService(error))
+  if (answerOf(error) === null)
     return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);

@@ -1,6 +1,7 @@
 import { formatUsd } from "../../core/kit/money.ts";
 import { openSteps } from "../../core/kit/price-text.ts";
-import type { Quote, QuoteDocument } from "../../internal.ts";
+import type { QuoteDocument } from "../../core/view/index.ts";
+import type { Quote } from "../../index.ts";
 
 /** The quote must have an id. `leftMicros` is null without an overall budget. */
 export function quoteDocument(quote: Quote, leftMicros: number | null): QuoteDocument {

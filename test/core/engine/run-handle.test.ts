@@ -2,10 +2,10 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import type { RunResult } from "../../../src/core/engine/drive/run-result.ts";
 import { runHandle } from "../../../src/core/engine/drive/run-result.ts";
-import { type RunUpdate, Updates } from "../../../src/core/engine/drive/updates.ts";
+import { Updates } from "../../../src/core/engine/drive/updates.ts";
 import type { StoredEvent } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal } from "../../../src/core/journal/open.ts";
-import type { JournalStore } from "../../../src/core/journal/store.ts";
+import type { JournalStore, RunUpdate } from "../../../src/core/journal/store.ts";
 
 function background(signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<RunResult>();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { nextCommand } from "../../../src/core/run/next-command.ts";
+import type { Missing } from "../../../src/core/view/missing.ts";
 import { runDocument } from "../../../src/core/view/run-document.ts";
 import { RunView } from "../../../src/core/view/run-view.ts";
-import type { Missing } from "../../../src/internal.ts";
 import { attempt, output } from "../run/support/attempts.ts";
 import { runningState } from "../run/support/decided.ts";
 import { job } from "../run/support/plans.ts";

@@ -5,7 +5,7 @@ import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal } from "../../../src/core/journal/open.ts";
 import { ledgerChanges } from "../../../src/core/journal/record.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
-import { formatCents, invoiced, parseMarkup } from "../../../src/core/view/statement.ts";
+import { formatCents, invoiced, parseMarkup } from "../../../src/core/kit/invoice.ts";
 import { isFull } from "../../support/sample.ts";
 import { holder, nobodyIsDead, planned } from "../journal/samples.ts";
 import * as sample from "../journal/support/folded.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { loadRun } from "../../../src/core/journal/snapshot.ts";
 import { parseUsd } from "../../../src/core/kit/money.ts";
-import { loadRun } from "../../../src/internal.ts";
 import type { CallerDocument, CallerOutput, QuoteDocument, RunLine } from "../../../src/studio/handler/index.ts";
 import { localShow } from "../../support/local-show.ts";
 import { PIXEL } from "../../support/tiny-media.ts";

@@ -3,11 +3,18 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../../src/core/api/index.ts";
 import { RunBusyError } from "../../../src/core/engine/errors.ts";
 import { RunUnknownError } from "../../../src/core/journal/errors.ts";
+import type { RunState } from "../../../src/core/journal/state.ts";
 import { InvalidOptionError } from "../../../src/core/kit/errors.ts";
 import type { Audience } from "../../../src/core/kit/sentences.ts";
 import { runText } from "../../../src/core/view/caller-texts.ts";
-import { OverBudgetError, RunDiffersError, WalletShortError } from "../../../src/index.ts";
-import { CallerError, PlanProblemsError, type Problem, type RunState } from "../../../src/internal.ts";
+import {
+  CallerError,
+  OverBudgetError,
+  PlanProblemsError,
+  type Problem,
+  RunDiffersError,
+  WalletShortError,
+} from "../../../src/index.ts";
 import { problemFor, refusalFor, stderrReport, Unplannable } from "../../../src/studio/served/index.ts";
 import { isFull } from "../../support/sample.ts";
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { PartialResultOf, ResultOf, Returns } from "../../define/index.ts";
 import type { PauseReason, RunEnd } from "../../journal/events.ts";
 import { isRunFinal, type OutputState, planStep, type RunState } from "../../journal/state.ts";
+import type { RunUpdate } from "../../journal/store.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { isReference } from "../../plan/index.ts";
 import type { Reference, Returned, UploadStep } from "../../plan/plan.ts";
@@ -13,7 +14,7 @@ import { RunView } from "../../view/run-view.ts";
 import { placedFile } from "../../view/step-view.ts";
 import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { RunUpdate, Updates } from "./updates.ts";
+import type { Updates } from "./updates.ts";
 
 export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {
   const map = (value: Returned): unknown => {

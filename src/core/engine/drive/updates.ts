@@ -1,8 +1,5 @@
 import type { StoredEvent } from "../../journal/events.ts";
-import type { JournalStore, Progress } from "../../journal/store.ts";
-
-/** An update for watchers of a run: an event, or progress that is too minor to be an event. */
-export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
+import type { JournalStore, Progress, RunUpdate } from "../../journal/store.ts";
 
 /** Number of events kept in memory. Readers that are further behind read older events from the journal. */
 const RECENT_EVENTS = 1_000;

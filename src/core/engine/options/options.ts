@@ -4,7 +4,7 @@ import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { LONGEST_LEASE_MS } from "../../journal/host.ts";
 import type { RunsQuery } from "../../journal/search.ts";
-import type { JournalStore, RunRow } from "../../journal/store.ts";
+import type { JournalStore } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { isRunId, safeFileName } from "../../kit/file-name.ts";
@@ -14,7 +14,6 @@ import { valueText } from "../../kit/value-words.ts";
 import { webOrigin } from "../../kit/web-origin.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
-import type { OpenDecision } from "../../run/decisions.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitute } from "../service/rehearsal.ts";
@@ -398,8 +397,6 @@ export interface Decider {
 export interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
 }
-
-export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 const DEFAULT_LIMIT = 8;
 /** Kinds of work for which a limit can be set. `task` means local functions. */

@@ -9,24 +9,14 @@ import { redactText, withoutSecrets } from "../../kit/clean-text.ts";
 import { syncFolder, temporaryPath } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 import { formatUsd } from "../../kit/money.ts";
-import {
-  type Claim,
-  type DigitalSourceType,
-  type Ingredient,
-  type Mark,
-  type MarkPreview,
-  previewMark,
-  sourceTypes,
-} from "../../marks/index.ts";
+import { type DigitalSourceType, type Mark, type MarkPreview, previewMark } from "../../marks/index.ts";
 import { editedFields, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
-import { measureBytes } from "../media/media-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import { openNamedFile } from "../media/open-file.ts";
 import { checkReplaceable } from "../media/place-file.ts";
-import { type Manifest, type ManifestStep, manifestSchema } from "./provenance-schema.ts";
+import type { Manifest, ManifestStep } from "./provenance-schema.ts";
 
 const MANIFESTS_AT_ONCE = 8;
 
@@ -306,24 +296,6 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
 }
 
-const MOST_BYTES = 8 * 1024 * 1024;
-
-export async function readManifest(path: string): Promise<Manifest | null> {
-  try {
-    await using there = await openNamedFile(manifestName(path), null);
-    if ((await there.file.stat()).size > MOST_BYTES) return null;
-    const read = manifestSchema.safeParse(JSON.parse(await there.file.readFile("utf8")));
-    return read.success ? read.data : null;
-  } catch {
-    return null;
-  }
-}
-
-export async function fileHash(path: string): Promise<string> {
-  await using there = await openNamedFile(path, null);
-  return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
-}
-
 interface PlannedMark {
   readonly mark: Mark;
   readonly preview: MarkPreview;
@@ -371,39 +343,4 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
   const { standsFor } = traitsOf(step);
   const references = "input" in step ? referencesOf(step.input) : standsFor.map(({ $ref }) => $ref);
   return references.filter(({ as }) => as === "asset" || as === "upload");
-}
-
-/**
- * Returns the facts for a file's content credentials, without prompts, because a published signature cannot be
- * withdrawn.
- */
-export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
-  readonly digitalSourceType: DigitalSourceType | null;
-} {
-  const { made_by, run, pipeline, models, steps } = manifest;
-  return {
-    digitalSourceType: sourceTypeOf(manifest),
-    models,
-    description: `Made by step ${made_by.step} of run ${run}, pipeline ${pipeline}`,
-    ingredients: steps.filter(({ path }) => path !== made_by.step).flatMap(ingredientsOf),
-  };
-}
-
-function ingredientsOf({ path, kind, model, outputs, input }: ManifestStep): readonly Ingredient[] {
-  const how = kind === "upload" ? "Uploaded" : model === null ? "Made by a local function" : `Made with ${model}`;
-  return outputs.flatMap(({ index, sha256, content_type }) => {
-    if (sha256 === null || content_type === null) return [];
-    const title = fileIn(input) ?? (index === 0 ? path : `${path} ${index + 1}`);
-    return [{ title, contentType: content_type, sha256, description: `${how}: step ${path}` }];
-  });
-}
-
-function fileIn(input: Json): string | null {
-  if (typeof input !== "object" || input === null || !("file" in input)) return null;
-  return typeof input.file === "string" ? input.file : null;
-}
-
-function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
-  const kept = mark?.status === "kept" ? mark.digital_source_type : null;
-  return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;
 }

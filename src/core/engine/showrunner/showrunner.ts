@@ -7,6 +7,7 @@ import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import type { InvalidOptionError } from "../../kit/errors.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import type { WaitingDecision } from "../../run/decisions.ts";
 import type { RunDocument } from "../../view/document-schema.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
@@ -28,7 +29,6 @@ import type {
   RejectDecision,
   ResumeOptions,
   RunOptions,
-  WaitingDecision,
   WaitingQuery,
 } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";

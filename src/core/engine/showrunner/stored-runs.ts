@@ -14,7 +14,7 @@ import { cleanText, ownText } from "../../kit/clean-text.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision, GenerateStep } from "../../plan/plan.ts";
-import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
+import { openDecisions, type WaitingDecision, whyUndecidable } from "../../run/decisions.ts";
 import { foresee, refusalOf } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import type { RunDocument } from "../../view/document-schema.ts";
@@ -40,7 +40,6 @@ import {
   type NewComment,
   type RejectDecision,
   textOption,
-  type WaitingDecision,
   type WaitingQuery,
 } from "../options/options.ts";
 

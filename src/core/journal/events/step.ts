@@ -1,4 +1,5 @@
 import type { CleanText } from "../../kit/clean-text.ts";
+import { decidedText, deciderText } from "../../kit/decided-text.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { type Expected, slowText, stillText } from "../../kit/late-text.ts";
 import { traitsOf } from "../../plan/index.ts";
@@ -221,24 +222,9 @@ export const stepEvents: EventTable<StepEvent> = {
   },
 };
 
-interface DecidedParts {
-  readonly approved: boolean;
-  readonly value?: Json;
-  readonly by?: { readonly name: string; readonly verified: boolean };
-}
-
-export function decidedText({ approved, value, by }: DecidedParts): string {
-  const what = approved ? `approved${value === undefined ? "" : " with a changed value"}` : "rejected";
-  return by === undefined ? what : `${what} ${deciderText(by)}`;
-}
-
 /** Earlier versions stored notes without checking that they are text. */
 function noteText(note: string | null): string | null {
   return note === null ? null : String(note);
-}
-
-function deciderText({ name, verified }: NonNullable<DecidedParts["by"]>): string {
-  return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 
 const placedNames = new WeakMap<RunState["files"], Set<string>>();

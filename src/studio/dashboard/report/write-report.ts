@@ -3,10 +3,11 @@ import { createReadStream } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { finished } from "node:stream/promises";
+import { openMedia } from "../../../core/engine/index.ts";
 import { writeDurably } from "../../../core/kit/durable-file.ts";
+import { formatCents, invoiced } from "../../../core/kit/invoice.ts";
 import { FoldedRun, type RunView, type StepView } from "../../../core/view/index.ts";
-import type { Showrunner } from "../../../index.ts";
-import { formatCents, invoiced, type MediaOptions, type MediaStore, openMedia } from "../../../internal.ts";
+import type { OpenOptions, Showrunner } from "../../../index.ts";
 import { mediaHeaders } from "../../served/index.ts";
 import { pageFolder } from "../routes/file-routes.ts";
 import { givenView, timelineView } from "../routes/read-routes.ts";
@@ -25,7 +26,7 @@ export interface WriteReportOptions {
   /** `media`, `mediaDir` and `env` are options of `openShowrunner`. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
-  readonly env?: MediaOptions["env"];
+  readonly env?: OpenOptions["env"];
   /** A client's report contains only returned files and, with `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
@@ -260,7 +261,7 @@ function details(
 }
 
 /** Finds files by hash, because paths in a journal are not trusted. */
-type Store = Pick<MediaStore, "sizeOf" | "hold">;
+type Store = Pick<Showrunner["media"], "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
 

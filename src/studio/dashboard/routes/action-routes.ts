@@ -1,7 +1,7 @@
+import type { UnresolvedStep } from "../../../core/engine/index.ts";
 import { openSteps } from "../../../core/kit/price-text.ts";
 import { plannedStep } from "../../../core/view/index.ts";
 import type { Quote } from "../../../index.ts";
-import type { AdoptionCandidate } from "../../../internal.ts";
 import { badRequest, decide, notFound, optionalText, textField, verdictIn } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext, OfferedPipeline } from "../options.ts";
@@ -92,7 +92,14 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   ];
 }
 
-export function candidateView({ jobId, status, createdAt, prompt, match, costMicros }: AdoptionCandidate) {
+export function candidateView({
+  jobId,
+  status,
+  createdAt,
+  prompt,
+  match,
+  costMicros,
+}: UnresolvedStep["candidates"][number]) {
   const text = prompt === null ? null : cut(prompt, 300);
   return { jobId, status: String(status), createdAt, match, costMicros, prompt: text };
 }

@@ -1,8 +1,8 @@
+import type { RerunScope } from "../../../core/engine/index.ts";
 import { openSteps } from "../../../core/kit/price-text.ts";
 import { traitsOf } from "../../../core/plan/index.ts";
 import { type RunState, statusNow } from "../../../core/view/index.ts";
 import type { Drift, Json, Quote, ResumeOptions } from "../../../index.ts";
-import type { RerunScope } from "../../../internal.ts";
 import { badRequest, isRecord, notFound, optionalText, textField, textList } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";

@@ -1,5 +1,5 @@
 import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
-import { isRunFinal, loadRun, type OpenDecision, type RunRow, RunView } from "../../../core/view/index.ts";
+import { isRunFinal, loadRun, type RunRow, RunView } from "../../../core/view/index.ts";
 import type { JournalStore } from "../../../index.ts";
 import { cut } from "../views/truncate.ts";
 import { RunMemo } from "./run-cache.ts";
@@ -16,7 +16,7 @@ const MOST_ITEMS = 1000;
 export class WaitingDecisions {
   readonly #journal: JournalStore;
   /** Open decisions by run. Unlimited, because each request reads all waiting runs. */
-  readonly #known = new RunMemo<readonly OpenDecision[]>(Number.POSITIVE_INFINITY);
+  readonly #known = new RunMemo<RunView["openDecisions"]>(Number.POSITIVE_INFINITY);
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
@@ -55,7 +55,7 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  async #openIn(runId: string): Promise<readonly OpenDecision[]> {
+  async #openIn(runId: string): Promise<RunView["openDecisions"]> {
     return new RunView(await loadRun(this.#journal, runId)).openDecisions;
   }
 

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { outputsOf, type RunState } from "../../../internal.ts";
+import { type RunState, RunView } from "../../../core/view/index.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
 import { mediaList } from "./output.ts";
@@ -22,12 +22,15 @@ export interface StoredMedia {
 
 /** Finds files by hash, because paths in a journal are not trusted. */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
-  const all = Object.values(state.steps).flatMap((step) =>
-    (outputsOf(step) ?? []).flatMap(({ index, copy, contentType }) =>
-      copy === null
-        ? []
-        : [{ step: step.path, index, sha256: copy.sha256, contentType: contentType ?? "application/octet-stream" }],
-    ),
+  const run = new RunView(state);
+  const all = Object.keys(state.steps).flatMap((step) =>
+    run
+      .outputs(step)
+      .flatMap(({ index, copy, contentType }) =>
+        copy === null
+          ? []
+          : [{ step, index, sha256: copy.sha256, contentType: contentType ?? "application/octet-stream" }],
+      ),
   );
   const sized = await Promise.all(
     all.map(async (one) => ({ ...one, sizeBytes: await session.options.media.sizeOf(one.sha256) })),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { documentSchemas } from "../../../internal.ts";
+import { documentSchemas } from "../../../core/view/index.ts";
 
 const { runDocument, callerDocument, quoteDocument, runLine } = documentSchemas;
 const usd = z.string().nullable().describe("US dollars, as a decimal");

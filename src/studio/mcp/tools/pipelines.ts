@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatUsd } from "../../../core/kit/money.ts";
-import type { Pipeline, Quote } from "../../../internal.ts";
+import type { Pipeline, Quote } from "../../../index.ts";
 import { problemFor, quoteDocument, unplannable, usd } from "../../served/index.ts";
 import type { Person } from "../person.ts";
 import type { AgentSession } from "../session.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { callerDocument, type RunDocument, RunView, runLine, type StoredOutput } from "../../../internal.ts";
+import { callerDocument, RunView, runLine, type StoredOutput } from "../../../core/view/index.ts";
+import type { RunDocument } from "../../../index.ts";
 import { askedOf } from "../decisions.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";

@@ -3,7 +3,7 @@ import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import type { JobStep, UploadStep } from "../../../../src/core/plan/plan.ts";
 import { runDocument } from "../../../../src/core/view/run-document.ts";
 import { RunView } from "../../../../src/core/view/run-view.ts";
-import type { Json, Plan, PlanStep, RunDocument, RunEvent, StoredEvent } from "../../../../src/internal.ts";
+import type { Json, Plan, PlanStep, RunDocument, RunEvent, StoredEvent } from "../../../../src/index.ts";
 
 const start = Date.UTC(2030, 0, 1, 9);
 

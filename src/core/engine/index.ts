@@ -1,0 +1,17 @@
+// What the wings need of the engine beside a `Showrunner`. A name that a user needs is in `src/index.ts`.
+
+export { describeDatabase } from "../journal/open.ts";
+export { openSqliteJournal } from "../journal/sqlite.ts";
+export type { ReconcileReport } from "./adoption/reconcile.ts";
+export type { UnresolvedStep } from "./adoption/unresolved.ts";
+export { type BulkQuote, checkEach } from "./bulk/quote-each.ts";
+export type { RowOutcome } from "./bulk/run-each.ts";
+export type { RerunScope } from "./change/drift.ts";
+export { discardUnnamed } from "./media/gc.ts";
+export { measureMedia } from "./media/measure-media.ts";
+export { readingFor } from "./media/media-reader.ts";
+export { checkMedia, openMedia } from "./media/open-media.ts";
+export { openNotifications } from "./notify/notifications.ts";
+export type { QuoteOptions } from "./options/options.ts";
+export { rehearsal } from "./service/rehearsal.ts";
+export type { LocalWork, SliceOptions } from "./slice/run-slices.ts";
