@@ -62,8 +62,13 @@ describe("marks, on the command line", () => {
   test("a claim has the source type of the run; a mark that the file had before says more about it", async () => {
     const manifest = (await readManifest(join(folder, "out/marked/card.png")))!;
     expect(claimOf(manifest)).toMatchObject({ digitalSourceType: "trainedAlgorithmicMedia", models: ["image-1"] });
-    const kept = { status: "kept", digital_source_type: "http://cv.iptc.org/newscodes/digitalsourcetype/digitalArt" };
-    expect(claimOf({ ...manifest, mark: kept as never }).digitalSourceType).toBe("digitalArt");
+    const kept = {
+      status: "kept",
+      digital_source_type: "http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia",
+    };
+    expect(claimOf({ ...manifest, mark: kept as never }).digitalSourceType).toBe(
+      "compositeWithTrainedAlgorithmicMedia",
+    );
     expect(await readManifest(join(folder, "card.ts"))).toBeNull();
   });
 

@@ -48,7 +48,6 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
     const session = new AgentSession({
       show,
       journal,
-      media: show.media,
       pipelines,
       filesDir,
       budgetMicros,

@@ -18,7 +18,6 @@ export interface Decision {
 export interface McpOptions {
   readonly show: Showrunner;
   readonly journal: JournalStore;
-  readonly media: Showrunner["media"];
   readonly pipelines: readonly AgentPipeline[];
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;

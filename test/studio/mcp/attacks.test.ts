@@ -7,7 +7,6 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import {
   createMemoryJournal,
   file,
@@ -69,7 +68,7 @@ beforeAll(async () => {
     await (await show.run(film, {}, { id, budget: "1", outDir: join(folder, "out", id) })).result();
   before = new Map(await Promise.all(FOREIGN.map(async (id) => [id, (await journal.run(id))!.lastSeq] as const)));
   session = new AgentSession({
-    ...{ show, journal, media: await openMediaStore(mediaDir), filesDir: join(folder, "files") },
+    ...{ show, journal, filesDir: join(folder, "files") },
     pipelines: [poster, voice, film].map((one) => ({
       name: one.name,
       pipeline: one,

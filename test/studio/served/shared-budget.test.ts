@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { formatUsd } from "../../../src/core/kit/money.ts";
 import { openShowrunner } from "../../../src/index.ts";
 import { AGENT_TAG, AgentSession } from "../../../src/studio/mcp/index.ts";
@@ -69,10 +68,9 @@ async function sessions(budgetMicros: number): Promise<Doors> {
   const mediaDir = join(world.folder, "media");
   const caps = [`${AGENT_TAG}:${formatUsd(beforeMicros + budgetMicros)}`];
   const shows = await Promise.all([0, 1].map(() => openShowrunner({ baseUrl, apiKey, journal, mediaDir, caps })));
-  const media = await openMediaStore(mediaDir);
   const opens = shows.map((show) => {
     return new AgentSession({
-      ...{ show, journal, media, filesDir: world.folder, budgetMicros, beforeMicros, runBudgetMicros: null },
+      ...{ show, journal, filesDir: world.folder, budgetMicros, beforeMicros, runBudgetMicros: null },
       pipelines: Object.entries(pipelines).map(([name, pipeline]) => {
         return { name, pipeline, source: { file: join(world.folder, "none.ts"), exportName: name } };
       }),

@@ -3,7 +3,7 @@ import {
   LocalWork,
   Showrunner,
   SliceOptions,
-} from "./showrunner.js";
+} from "./index2.js";
 import {
   WebhookHandlerOptions,
 } from "./index.js";

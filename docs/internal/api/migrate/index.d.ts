@@ -4,15 +4,13 @@ import {
 } from "../chunks/errors.js";
 import {
   Catalog,
-} from "../chunks/catalog-port.js";
+  Pipeline,
+} from "../chunks/pipeline.js";
 import {
   Json,
   MediaKind,
   Plan,
 } from "../chunks/plan.js";
-import {
-  Pipeline,
-} from "../chunks/pipeline.js";
 
 type MediaBounds = {
   readonly [annotation: string]: number;

@@ -8,7 +8,7 @@ import {
   RunOptions,
   RunResult,
   Showrunner,
-} from "../chunks/showrunner.js";
+} from "../chunks/index2.js";
 import {
   ChatRequest,
 } from "../chunks/index.js";

@@ -33,7 +33,7 @@ export async function storedMedia(session: AgentSession, state: RunState): Promi
       ),
   );
   const sized = await Promise.all(
-    all.map(async (one) => ({ ...one, sizeBytes: await session.options.media.sizeOf(one.sha256) })),
+    all.map(async (one) => ({ ...one, sizeBytes: await session.options.show.media.sizeOf(one.sha256) })),
   );
   return sized.flatMap((one) => (one.sizeBytes === null ? [] : [{ ...one, sizeBytes: one.sizeBytes }]));
 }
@@ -43,7 +43,7 @@ export function mediaUri(run: string, { step, index }: Pick<StoredMedia, "step" 
 }
 
 export async function mediaBytes(session: AgentSession, { sha256 }: StoredMedia): Promise<Buffer> {
-  return buffer(await session.options.media.read(sha256));
+  return buffer(await session.options.show.media.read(sha256));
 }
 
 export const mediaTools = [

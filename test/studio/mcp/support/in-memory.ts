@@ -3,7 +3,6 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { type CallToolResult, ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { openMediaStore } from "../../../../src/core/engine/media/folder-store.ts";
 import {
   createMemoryJournal,
   type JournalStore,
@@ -58,10 +57,9 @@ export async function sessionWorld(budgetMicros: number, more: Partial<McpOption
     mediaDir,
     caps: [`${AGENT_TAG}:${budgetMicros / 1e6}`],
   });
-  const media = await openMediaStore(mediaDir);
   const sessionWith = (other: Partial<McpOptions>) =>
     new AgentSession({
-      ...{ show, journal, media, filesDir: folder, budgetMicros, runBudgetMicros: null },
+      ...{ show, journal, filesDir: folder, budgetMicros, runBudgetMicros: null },
       pipelines: [film, poster].map((one) => {
         return { name: one.name, pipeline: one, source: { file: join(folder, "none.ts"), exportName: "default" } };
       }),

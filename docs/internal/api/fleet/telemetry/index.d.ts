@@ -2,7 +2,7 @@
 import {
   JournalStore,
   Showrunner,
-} from "../../chunks/showrunner.js";
+} from "../../chunks/index2.js";
 import {
   IncomingMessage,
   ServerResponse,

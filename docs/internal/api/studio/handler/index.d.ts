@@ -9,7 +9,7 @@ import {
 } from "../../chunks/document-schema.js";
 import {
   Showrunner,
-} from "../../chunks/showrunner.js";
+} from "../../chunks/index2.js";
 import {
   Pipeline,
 } from "../../chunks/pipeline.js";
