@@ -251,6 +251,13 @@ export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
+export function attemptOf(
+  { steps }: Pick<RunState, "steps">,
+  { step, attempt: n }: { readonly step: string; readonly attempt: number },
+): AttemptState {
+  return steps[step]!.attempts[n - 1]!;
+}
+
 /** The attempts since the last rerun of the step. */
 export function ownAttempts({ attempts, superseded }: StepState): readonly AttemptState[] {
   return superseded === 0 ? attempts : attempts.slice(superseded);

@@ -209,6 +209,21 @@ test("a request that was sent and never answered may have been charged: its maxi
   expect(await typesOf(world)).toEqual(["chat.intended", "chat.abandoned", "chat.intended", "chat.answered"]);
 });
 
+test("a request whose hold was raised above its maximum is booked with the whole hold once it is abandoned", async () => {
+  let requests = 0;
+  const says = () => {
+    requests += 1;
+    if (requests === 2) throw new ConnectionError("cut", { sent: true });
+    return "once upon a time";
+  };
+  const world = await openFakeShow({ says, chatMicros: 9_000 });
+  const steps = [chatStep(), chatStep({ path: "sequel", needs: ["story"], fingerprint: "f1_sequel" })];
+  const handle = await runPlan(world, steps, { returns });
+  const { status, report, cost } = await during(world.clock, handle.result());
+  expect({ status, unconfirmed: report.unconfirmed }).toEqual({ status: "succeeded", unconfirmed: "0.009" });
+  expect(await world.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: cost.micros + 9_000 });
+});
+
 test("sent twice and never answered, it pauses for consent before it may be charged again: each resume allows one more, five in all", async () => {
   const world = await openFakeShow({
     says: () => {

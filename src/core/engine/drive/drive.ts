@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { heldBy, ledgerChanges } from "../../journal/record.ts";
-import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { attemptOf, isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, JournalStore } from "../../journal/store.ts";
 import { isShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
@@ -346,16 +346,16 @@ interface Leaving {
 }
 
 /** Providers' results cannot be requested again, so they are left in the inbox for the next drive. */
-async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
+async function leaveToNext(leaving: Leaving, state: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
   for (const answer of answers) {
     if (answer.type !== "job.submitted" && answer.type !== "job.submit.refused") continue;
     const { step, attempt: n } = answer;
-    const { key, provider } = steps[step]!.attempts[n - 1]!;
+    const { key, provider } = attemptOf(state, answer);
     if (provider === undefined) continue;
     const events = answers.filter((event) => "attempt" in event && event.step === step && event.attempt === n);
     const message = { type: "performed", step, command: `generate:${step}#${n}`, of: key!, events } as const;
-    await untilTaken(() => store.send(runId, message, now()), leaving);
+    await untilTaken(() => store.send(state.runId, message, now()), leaving);
   }
 }
 

@@ -3,7 +3,7 @@ import { verdictOf, verdicts } from "../../answers.ts";
 import { ApiError, answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
-import { planStep } from "../../journal/state.ts";
+import { attemptOf, planStep } from "../../journal/state.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
 import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
@@ -168,7 +168,7 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
       return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
       // The request was sent and may have been charged, but the outcome is unknown.
-      const { holdMicros } = context.state.steps[step]!.attempts[attempt - 1]!;
+      const { holdMicros } = attemptOf(context.state, command);
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros } as const;
       return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
     }

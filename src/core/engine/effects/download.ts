@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { answerOf, DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { type OutputState, outputsOf, type RunState } from "../../journal/state.ts";
+import { attemptOf, type OutputState, outputsOf, type RunState } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanText, sentence } from "../../kit/clean-text.ts";
 import { temporaryTag } from "../../kit/durable-file.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
@@ -107,7 +107,7 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   const { state, now } = context;
   const gone: RunEvent = { type: "output.expired", step, attempt, index };
   if (attempt === 0 || mayBeGone(command, context)) return done(gone);
-  const { doubt } = state.steps[step]!.attempts[attempt - 1]!;
+  const { doubt } = attemptOf(state, command);
   const expired = reason === "expired" ? [gone] : [];
   const doubtText = sentence`the job completed with output ${index}, but now ${cleanText(message)}`;
   const isNews = isNewDoubt(doubt, doubtText, now());

@@ -1,4 +1,5 @@
 import { type ApiError, classifyStatus, isTerminal, type JobStatusView, type PlannedPoll } from "../../api/index.ts";
+import { attemptOf } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
 import { cleanText, sentence } from "../../kit/clean-text.ts";
 import { type Command, commandId } from "../../run/command.ts";
@@ -20,7 +21,7 @@ const AGAIN_MS = 5_000;
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal } = context;
-  const { phase, model, doubt } = context.state.steps[step]!.attempts[attempt - 1]!;
+  const { phase, model, doubt } = attemptOf(context.state, command);
   if (doubt !== undefined) return readAgain(command, context);
   let started = phase === "inProgress";
   let isFound = phase !== "unresolved";
@@ -69,8 +70,8 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
 }
 
 export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
-  const { step, attempt, jobId } = command;
-  const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
+  const { jobId } = command;
+  const isFound = attemptOf(context.state, command).phase !== "unresolved";
   try {
     const job = await context.client.job(jobId, { signal: context.signal, priority: placed(context) });
     return jobEnd(command, context, { job, outcome: isTerminal(job.status) ? classifyStatus(job.status) : "open" });
@@ -80,8 +81,8 @@ export async function readAgain(command: Follow, context: EffectContext): Promis
 }
 
 export const settle: Effect<"settle"> = async (command, context) => {
-  const { step, attempt, jobId } = command;
-  const { completedAt, impossibleBill } = context.state.steps[step]!.attempts[attempt - 1]!;
+  const { jobId } = command;
+  const { completedAt, impossibleBill } = attemptOf(context.state, command);
   let events: EffectResult["events"] = [];
   try {
     const job = await context.client.job(jobId, { signal: context.signal });
@@ -110,7 +111,7 @@ export async function poll(
 ): Promise<EffectResult> {
   const { step, attempt, jobId } = command;
   const id = commandId(command);
-  const { phase, model, submittedAt, doubt } = context.state.steps[step]!.attempts[attempt - 1]!;
+  const { phase, model, submittedAt, doubt } = attemptOf(context.state, command);
   if (doubt !== undefined) return readAgain(command, context);
   const { now, client, signal } = context;
   const isFound = phase !== "unresolved";

@@ -1,6 +1,6 @@
 import { sleep } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { planStep } from "../../journal/state.ts";
+import { attemptOf, planStep } from "../../journal/state.ts";
 import { type CleanText, ownText } from "../../kit/clean-text.ts";
 import { withRoutes } from "../../network/index.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
@@ -127,7 +127,7 @@ async function answered(
 ): Promise<EffectResult> {
   const outputs = mediaOf(answer);
   if (outputs === null) return unknown(command, plan, ownText("the provider's response contains no media"), context);
-  const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const attempt = attemptOf(context.state, command);
   const known = new Map<number, StoredMedia>();
   for (let tries = 0; ; tries += 1) {
     try {
@@ -171,14 +171,8 @@ function failed(
   return unknown(command, plan, saidBy(error), context);
 }
 
-function unkept(
-  { step, attempt: n }: Generate,
-  plan: GenerateStep,
-  { said: why, kept }: UnkeptError,
-  { state }: EffectContext,
-) {
-  const attempt = state.steps[step]!.attempts[n - 1]!;
-  return done(...lostAnswer(plan, attempt, { why, kept }));
+function unkept(command: Generate, plan: GenerateStep, { said: why, kept }: UnkeptError, { state }: EffectContext) {
+  return done(...lostAnswer(plan, attemptOf(state, command), { why, kept }));
 }
 
 /** Repeats the request if its idempotency key makes that safe; otherwise records it as unanswered. */
@@ -188,8 +182,7 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
     const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];
     return { end: "retryLater", inMs: KEY_AGAIN_MS, events: noted };
   }
-  const attempt = state.steps[step]!.attempts[n - 1]!;
-  return done(...lostAnswer(plan, attempt, { why }));
+  return done(...lostAnswer(plan, attemptOf(state, command), { why }));
 }
 
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {

@@ -1,6 +1,6 @@
 import { isTerminal, type JobResult, type StatusClass } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
-import { type AttemptState, planStep } from "../../journal/state.ts";
+import { type AttemptState, attemptOf, planStep } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanId, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { outputsLiveMs } from "../../kit/deployments.ts";
 import type { Command } from "../../run/command.ts";
@@ -28,7 +28,7 @@ type JobContext = Pick<EffectContext, "state" | "now" | "freshUrls" | "client" |
 export async function jobEnd(command: Follow, context: JobContext, { job, outcome }: Ended): Promise<EffectResult> {
   const { step, attempt: n } = command;
   const { state, freshUrls } = context;
-  const attempt = state.steps[step]!.attempts[n - 1]!;
+  const attempt = attemptOf(state, command);
   const plan = planStep(state, step);
   const other = job.jobId === command.jobId ? await contradiction(attempt, job, context) : null;
   if (other !== null) return doubted(command, attempt, { job, lack: other, now: context.now(), isOther: true });

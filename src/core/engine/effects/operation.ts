@@ -1,5 +1,5 @@
 import type { RunEvent } from "../../journal/events.ts";
-import { type AttemptState, planStep } from "../../journal/state.ts";
+import { type AttemptState, attemptOf, planStep } from "../../journal/state.ts";
 import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { DAY_MS } from "../../kit/duration.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
@@ -22,7 +22,7 @@ const ANSWER_MS = 2 * 60_000;
 const LONGEST_MS = DAY_MS;
 
 export const operation: Effect<"operation"> = async (command, context) => {
-  const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const attempt = attemptOf(context.state, command);
   const found = modelOf(command, context);
   // An operation left to a person needs no code. It is polled only where the code is available.
   if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;

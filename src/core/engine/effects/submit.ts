@@ -1,6 +1,6 @@
 import { ApiError, type SubmitAck, sleep, UnknownOutcomeError, UploadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { RESENT_EVERY_MS } from "../../journal/state.ts";
+import { attemptOf, RESENT_EVERY_MS } from "../../journal/state.ts";
 import { cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { Command } from "../../run/command.ts";
 import { TOO_OLD } from "../../run/kinds/job.ts";
@@ -80,7 +80,7 @@ const ANSWERED_WITHIN_MS = 60_000;
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;
-  const { lastSentAt } = state.steps[step]!.attempts[attempt - 1]!;
+  const { lastSentAt } = attemptOf(state, command);
   // An earlier process may have kept sending until it died.
   const lastAt = Math.max(lastSentAt!, Math.min(state.drivenSince ?? now(), lastSentAt! + RESENT_EVERY_MS));
   let jobId: string | null | undefined;
