@@ -71,29 +71,21 @@ export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "me
   };
 }
 
-export function sharedStep({ path, kind, phase, status }: StepView) {
-  return { path, kind, phase, status: phase === "approval" ? ("awaiting-approval" as const) : status };
-}
-
-export function sharedOutput(state: RunState, step: string, output: StepView["outputs"][number]) {
-  return {
-    index: output.index,
-    file: placedFile(state, step, output.index)?.file ?? null,
-    content_type: output.contentType,
-    width: output.width,
-    height: output.height,
-    duration_ms: output.durationMs,
-  };
-}
-
 function unconfirmedCost({ steps }: RunState): number {
   const attempts = Object.values(steps).flatMap((step) => step.attempts);
   return costOf(attempts.filter(({ isUnconfirmed }) => isUnconfirmed));
 }
 
+export function documentedStatus({ phase, status }: StepView): StepDocument["status"] {
+  return phase === "approval" ? "awaiting-approval" : status;
+}
+
 function operatorStep(state: RunState, step: StepView): StepDocument {
   return {
-    ...sharedStep(step),
+    path: step.path,
+    kind: step.kind,
+    phase: step.phase,
+    status: documentedStatus(step),
     model: step.model,
     ...("promise" in step.plan && { promise: step.plan.promise }),
     reason: step.reason,
@@ -156,16 +148,24 @@ function operatorAttempt({
 }
 
 function operatorOutputs(state: RunState, step: StepView): StepDocument["outputs"] {
-  return step.outputs.map((output) => ({
-    ...sharedOutput(state, step.path, output),
-    status: outputStatus(step, output),
-    asset_id: output.assetId,
-    voice_id: output.voiceId,
-    manifest: placedFile(state, step.path, output.index)?.manifest ?? null,
-    sha256: output.copy?.sha256 ?? null,
-    fps: output.fps,
-    expires_at: instant(output.expiresAt ?? null),
-  }));
+  return step.outputs.map((output) => {
+    const placed = placedFile(state, step.path, output.index);
+    return {
+      index: output.index,
+      status: outputStatus(step, output),
+      asset_id: output.assetId,
+      voice_id: output.voiceId,
+      file: placed?.file ?? null,
+      manifest: placed?.manifest ?? null,
+      sha256: output.copy?.sha256 ?? null,
+      content_type: output.contentType,
+      width: output.width,
+      height: output.height,
+      duration_ms: output.durationMs,
+      fps: output.fps,
+      expires_at: instant(output.expiresAt ?? null),
+    };
+  });
 }
 
 function usd(micros: number | null): string | null {

@@ -13,12 +13,12 @@ import { applyPatch, type RunModel } from "../../../src/studio/dashboard/page/st
 import { Drivers } from "../../../src/studio/dashboard/runs/driven-runs.ts";
 import { RunCache } from "../../../src/studio/dashboard/runs/run-cache.ts";
 import type {
-  ProgressView,
+  PageTimeline,
   RunPatch,
   RunsPage,
   StepDetail,
+  StepProgress,
   StepsPage,
-  TimelineView,
 } from "../../../src/studio/dashboard/views/document.ts";
 import { eventually } from "./support/eventually.ts";
 import { cookieOf, listen } from "./support/listen.ts";
@@ -82,8 +82,8 @@ describe("the live stream", () => {
     await using listener = await listen(served, "/api/live?run=r");
     expect((await patchOf(listener)).steps[0]!.phase).toBe("rendering");
     await elsewhere.journal.setProgress("r", { step: "a", fraction: 0.5, estimatedCompletionAt: null });
-    expect((await listener.next("progress")).data as readonly ProgressView[]).toEqual([
-      { step: "a", fraction: 0.5, dueAt: null },
+    expect((await listener.next("progress")).data as readonly StepProgress[]).toEqual([
+      { step: "a", progress: 0.5, estimated_completion_at: null },
     ]);
     await gardener.add({ type: "run.paused", reason: "stopped", message: ownText("stopped by a person") });
     let patch = await patchOf(listener);
@@ -332,7 +332,7 @@ describe("a run of more steps than a page holds", () => {
     expect([waiting.total, waiting.steps.map(({ path }) => path)]).toEqual([550, ["shot-700/still", "shot-701/still"]]);
     expect((await found({ with: "attempts" })).total).toBe(701);
     expect((await found({ with: "returned" })).total).toBe(0);
-    const timeline = await get<TimelineView>("timeline?rows=10");
+    const timeline = await get<PageTimeline>("timeline?rows=10");
     expect([timeline.rows, new Set(timeline.spans.map(({ step }) => step)).size]).toEqual([701, 10]);
     expect(await get("costs")).toMatchObject({
       models: [{ name: "paint/fast", count: 701, held: 0, cost: 28_000_000 }],

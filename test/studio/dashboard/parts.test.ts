@@ -4,7 +4,7 @@ import { parseRange } from "../../../src/core/kit/byte-range.ts";
 import { BATCH_TAG, listedTags } from "../../../src/core/kit/tags.ts";
 import { draw, neighbour } from "../../../src/studio/dashboard/page/graph/layout.ts";
 import { usd } from "../../../src/studio/dashboard/page/ui/format.ts";
-import type { StepView } from "../../../src/studio/dashboard/views/document.ts";
+import type { PageStep } from "../../../src/studio/dashboard/views/document.ts";
 import { bundlesOf } from "../../../src/studio/dashboard/views/groups.ts";
 import { cut, cutJson } from "../../../src/studio/dashboard/views/truncate.ts";
 import { matchPath } from "../../../src/studio/served/index.ts";
@@ -91,8 +91,8 @@ test.each([
 
 describe("the graph", () => {
   const step = (path: string, needs: readonly string[] = []) =>
-    ({ path, needs, kind: "job", model: "m" }) as unknown as StepView;
-  const byPath = (steps: readonly StepView[]) => new Map(steps.map((one) => [one.path, one]));
+    ({ path, needs, kind: "job", model: "m" }) as unknown as PageStep;
+  const byPath = (steps: readonly PageStep[]) => new Map(steps.map((one) => [one.path, one]));
   const shots = Array.from({ length: 500 }, (_, index) => [
     step(`shot-${index}/still`),
     step(`shot-${index}/clip`, [`shot-${index}/still`]),

@@ -3,7 +3,7 @@ import type { RunRow } from "../../../src/core/view/index.ts";
 import type { JournalStore } from "../../../src/index.ts";
 import { differing } from "../../../src/studio/dashboard/page/review/differing.ts";
 import { WaitingDecisions } from "../../../src/studio/dashboard/runs/waiting.ts";
-import type { ReviewQueue, StepView } from "../../../src/studio/dashboard/views/document.ts";
+import type { PageStep, ReviewQueue } from "../../../src/studio/dashboard/views/document.ts";
 import { plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
@@ -86,7 +86,7 @@ describe("what waits", () => {
     const one = `/api/review/step?${new URLSearchParams({ run: "acme-2", step })}`;
     const said = { step, text: "warmer", take: 1, timeMs: 1500 };
     expect(await ask("/api/runs/acme-2/comment", said)).toEqual({ status: 200, body: {} });
-    const { comments } = ((await ask(one)).body as StepView).decision!;
+    const { comments } = ((await ask(one)).body as PageStep).decision!;
     expect(comments).toMatchObject([{ text: "warmer", take: 1, timeMs: 1500, name: null }]);
     await served.show.approve("acme-2", step, { pick: 0 });
     expect(runs(await queue())).toEqual(["acme-1", "rival-1"]);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Plan } from "../../../src/index.ts";
-import type { RunCosts, StepDetail, TimelineView } from "../../../src/studio/dashboard/views/document.ts";
+import type { PageTimeline, RunCosts, StepDetail } from "../../../src/studio/dashboard/views/document.ts";
 import { type ReadReport, reportFile, reportOf } from "./support/read-report.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 
@@ -15,7 +15,7 @@ function halfway(): SampleRun {
 }
 
 const costs = ({ run }: ReadReport) => run.answers.costs as RunCosts;
-const timeline = ({ run }: ReadReport) => run.answers.timeline as TimelineView;
+const timeline = ({ run }: ReadReport) => run.answers.timeline as PageTimeline;
 const detail = ({ run }: ReadReport, path: string) =>
   run.answers[`step?path=${encodeURIComponent(path)}`] as StepDetail;
 

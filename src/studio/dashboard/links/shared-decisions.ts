@@ -10,7 +10,7 @@ import {
 import type { JournalStore } from "../../../index.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type RunCache, RunMemo } from "../runs/run-cache.ts";
-import type { CommentView } from "../views/step-view.ts";
+import type { PageComment } from "../views/page-step.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
@@ -41,7 +41,7 @@ export interface SharedDecision {
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
-  readonly comments: readonly (CommentView & { readonly name: string })[];
+  readonly comments: readonly (PageComment & { readonly name: string })[];
 }
 
 export interface SharedFile {

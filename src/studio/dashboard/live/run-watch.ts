@@ -6,6 +6,7 @@ import {
   type RunView,
   type StepView,
   statusNow,
+  stepProgress,
   touchedSteps,
 } from "../../../core/view/index.ts";
 import type { JournalStore, StoredEvent } from "../../../index.ts";
@@ -13,10 +14,10 @@ import { notFound } from "../../served/index.ts";
 import type { EventStream } from "../http/answer.ts";
 import type { Drivers } from "../runs/driven-runs.ts";
 import type { RunCache } from "../runs/run-cache.ts";
+import { stepView } from "../views/page-step.ts";
 import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
 import { eventLine } from "../views/step-detail.ts";
-import { stepView } from "../views/step-view.ts";
 import type { GaugeReader } from "./gauges.ts";
 
 export interface WatchParts {
@@ -53,7 +54,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(view, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
-    progress: await progressOf(journal, runId),
+    progress: (await journal.progress(runId)).map(stepProgress),
   };
 }
 
@@ -128,16 +129,11 @@ async function watchProgress({ journal, cache }: WatchParts, runId: string, stre
     if (stream.signal.aborted) return;
     const { view } = await cache.get(runId).catch(() => ({ view: null }));
     if (view?.state.status !== "running") continue;
-    const progress = await progressOf(journal, runId).catch(() => []);
+    const progress = (await journal.progress(runId).catch(() => [])).map(stepProgress);
     const text = JSON.stringify(progress);
     if (text !== last) stream.send("progress", progress);
     last = text;
   }
-}
-
-async function progressOf(journal: JournalStore, runId: string) {
-  const rows = await journal.progress(runId);
-  return rows.map(({ step, fraction, estimatedCompletionAt }) => ({ step, fraction, dueAt: estimatedCompletionAt }));
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -11,12 +11,12 @@ import type { OpenOptions, Showrunner } from "../../../index.ts";
 import { mediaHeaders } from "../../served/index.ts";
 import { pageFolder } from "../routes/file-routes.ts";
 import { givenView, timelineView } from "../routes/read-routes.ts";
-import { blankMedia, type MediaView } from "../views/media-view.ts";
+import { blankMedia, type PageMedia } from "../views/page-media.ts";
+import { stepView } from "../views/page-step.ts";
 import { runCosts } from "../views/run-costs.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
 import { type EventLine, eventLine, stepDetail, usersOf } from "../views/step-detail.ts";
-import { stepView } from "../views/step-view.ts";
 
 const INLINE_BYTES = 4_000_000;
 
@@ -73,7 +73,7 @@ export async function writeReport(
   return { file, sizeBytes: Buffer.byteLength(page), media: placed.counts };
 }
 
-function mediaOf({ patch: { head, steps } }: InlinedRun): readonly MediaView[] {
+function mediaOf({ patch: { head, steps } }: InlinedRun): readonly PageMedia[] {
   return [...steps.flatMap(({ media, decision }) => [...media, ...(decision?.shows ?? [])]), ...head.covers];
 }
 
@@ -175,9 +175,9 @@ export function clientReport(
 }
 
 function forClient(
-  { kind, contentType, url, sizeBytes, sha256, durationMs, name, file }: MediaView,
+  { kind, contentType, url, sizeBytes, sha256, durationMs, name, file }: PageMedia,
   at: number,
-): MediaView {
+): PageMedia {
   return { ...blankMedia(name!, at), kind, contentType, url, sizeBytes, sha256, durationMs, name, file };
 }
 
@@ -265,7 +265,7 @@ type Store = Pick<Showrunner["media"], "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
 
-interface Shown extends MediaView {
+interface Shown extends PageMedia {
   readonly url: string;
   readonly sha256: string;
 }
@@ -276,10 +276,10 @@ const MOST_OTHERS = 1000;
 
 /** Embeds the smallest files that fit into `inlineBytes`, and links the others. */
 async function placeMedia(
-  media: readonly MediaView[],
+  media: readonly PageMedia[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
 ) {
-  const places = new Map<string, Pick<MediaView, "url" | "error">>();
+  const places = new Map<string, Pick<PageMedia, "url" | "error">>();
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
   let bytesLeft = inlineBytes;
@@ -320,7 +320,7 @@ async function placeMedia(
   return { places, inline, counts };
 }
 
-function isShown(media: MediaView): media is Shown {
+function isShown(media: PageMedia): media is Shown {
   return media.url !== null && media.sha256 !== null;
 }
 

@@ -7,11 +7,11 @@ import type { Call, Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
 import type { DashboardContext } from "../options.ts";
 import { type KnownRun, type RunCache, RunMemo } from "../runs/run-cache.ts";
+import { earlierOf, stepView } from "../views/page-step.ts";
 import { isBilled } from "../views/run-costs.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { type RunSummary, summaryView, unreadable } from "../views/run-head.ts";
 import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
-import { earlierOf, stepView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 
 export interface RunQuery {

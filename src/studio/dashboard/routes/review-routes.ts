@@ -5,7 +5,7 @@ import { badRequest, notFound, optionalPosition, textField } from "../../served/
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { WaitingDecisions } from "../runs/waiting.ts";
-import { decisionAt, stepView } from "../views/step-view.ts";
+import { decisionAt, stepView } from "../views/page-step.ts";
 
 const LONGEST_FILM_MS = DAY_MS;
 

@@ -3,12 +3,12 @@ import type { JournalStore, StoredEvent } from "../../../index.ts";
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-interface KnownView {
+interface FoldedState {
   readonly view: RunView;
   groups: RunGroups | null;
 }
 
-export interface KnownRun extends KnownView {
+export interface KnownRun extends FoldedState {
   readonly row: RunRow;
 }
 
@@ -48,7 +48,7 @@ const MOST_VIEWS = 40;
 
 export class RunCache {
   readonly #journal: JournalStore;
-  readonly #views = new Map<string, KnownView>();
+  readonly #views = new Map<string, FoldedState>();
   readonly #histories = new Map<string, { readonly createdAt: number; readonly run: FoldedRun }>();
   /** Requests for the same run wait, because both would change the same state. */
   readonly #loading = new Map<string, Promise<unknown>>();
@@ -63,11 +63,11 @@ export class RunCache {
     return { row, ...(await this.upTo(row)) };
   }
 
-  upTo(row: RunRow): Promise<KnownView> {
+  upTo(row: RunRow): Promise<FoldedState> {
     return inTurn(this.#loading, row.runId, () => this.#load(row));
   }
 
-  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<KnownView> {
+  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<FoldedState> {
     const known = this.#views.get(runId);
     // The run may have been removed, and its id used again.
     const current =
@@ -89,7 +89,7 @@ export class RunCache {
     return known.run;
   }
 
-  #remember(runId: string, view: KnownView): void {
+  #remember(runId: string, view: FoldedState): void {
     this.#views.delete(runId);
     this.#views.set(runId, view);
     const oldest = this.#views.keys().next();
@@ -97,11 +97,11 @@ export class RunCache {
   }
 }
 
-function withGroups(view: RunView): KnownView {
+function withGroups(view: RunView): FoldedState {
   return { view, groups: view.state.planned.plan.steps.length > MOST_WHOLE ? new RunGroups(view) : null };
 }
 
-function addTo(known: KnownView, events: readonly StoredEvent[]): void {
+function addTo(known: FoldedState, events: readonly StoredEvent[]): void {
   const { view, groups } = known;
   for (const event of events) view.add(event);
   const touched = touchedSteps(events.map(({ event }) => event));

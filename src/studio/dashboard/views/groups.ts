@@ -1,6 +1,6 @@
-import type { StepView } from "./step-view.ts";
+import type { PageStep } from "./page-step.ts";
 
-export type StepPhase = StepView["phase"];
+export type StepPhase = PageStep["phase"];
 
 export interface Groupable {
   readonly path: string;
@@ -57,7 +57,7 @@ export interface StepCounts {
   readonly skipped: number;
 }
 
-export interface GroupView {
+export interface StepGroup {
   readonly key: string;
   readonly count: number;
   readonly phases: { readonly [P in StepPhase]?: number };
@@ -65,13 +65,13 @@ export interface GroupView {
   readonly needs: readonly string[];
 }
 
-export interface Bundle extends Omit<GroupView, "shown"> {
-  readonly members: readonly StepView[];
+export interface Bundle extends Omit<StepGroup, "shown"> {
+  readonly members: readonly PageStep[];
 }
 
 interface Steps {
-  readonly steps: ReadonlyMap<string, StepView>;
-  readonly groups?: readonly GroupView[] | null;
+  readonly steps: ReadonlyMap<string, PageStep>;
+  readonly groups?: readonly StepGroup[] | null;
 }
 
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {

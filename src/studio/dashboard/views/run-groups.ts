@@ -1,6 +1,6 @@
 import type { RunView, StepView } from "../../../core/view/index.ts";
 import { kindOfType } from "../../served/index.ts";
-import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts, type StepPhase } from "./groups.ts";
+import { groupsOf, LEAST_MEMBERS, type StepCounts, type StepGroup, type StepPhase } from "./groups.ts";
 
 /** For a larger run, a page receives groups of steps. */
 export const MOST_WHOLE = 2000;
@@ -74,7 +74,7 @@ export class RunGroups {
     if (tally.pictures.length > MOST_PICTURES) tally.pictures.shift();
   }
 
-  views(): readonly GroupView[] {
+  views(): readonly StepGroup[] {
     return [...this.#groups.values()].map(({ key, count, phases, needs, first, pictures }) => {
       return {
         key,

@@ -1,9 +1,9 @@
 import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
 import type { RunRow, RunState, RunView } from "../../../core/view/index.ts";
 import type { StepCounts } from "./groups.ts";
-import type { MediaView } from "./media-view.ts";
+import type { PageMedia } from "./page-media.ts";
+import { mediaOf } from "./page-step.ts";
 import { countSteps } from "./run-groups.ts";
-import { mediaOf } from "./step-view.ts";
 import { cut } from "./truncate.ts";
 
 const MOST_COVERS = 4;
@@ -97,8 +97,8 @@ export function runHead(run: RunView, { row, driveError, drivenHere, counts }: H
   };
 }
 
-function coversOf(run: RunView): readonly MediaView[] {
-  const covers = new Map<string, readonly MediaView[]>();
+function coversOf(run: RunView): readonly PageMedia[] {
+  const covers = new Map<string, readonly PageMedia[]>();
   let count = 0;
   for (const path of newestFirst(run.state)) {
     const step = run.state.steps[path];

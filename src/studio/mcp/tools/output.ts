@@ -15,7 +15,8 @@ export const agentDocument = callerDocument.extend({
 });
 export type AgentDocument = z.output<typeof agentDocument>;
 
-export const startedRun = agentDocument.extend({ left: usd });
+/** A task, which ends with its run, lacks `left`. */
+export const startedRun = agentDocument.extend({ left: usd.optional() });
 
 export const stopRequested = z.looseObject({ id: z.string(), stop: z.literal("requested") });
 

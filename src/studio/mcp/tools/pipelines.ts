@@ -20,7 +20,7 @@ const agreedQuote = z
   .string()
   .max(100)
   .optional()
-  .describe("The quote that a person agreed to, as returned by `quote_pipeline`; not needed for an existing run");
+  .describe("Id of the quote that a person agreed to, as returned by `quote_pipeline`; not needed for an existing run");
 
 export const pipelineTools = [
   tool({
@@ -84,7 +84,7 @@ export const pipelineTools = [
     name: "quote_pipeline",
     title: "Price a pipeline",
     description:
-      "Returns what a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you start the run.",
+      "Returns a quote: what a run with this input would cost, by step. Free. Show a person the price before you start the run with the quote's `id`.",
     input: { pipeline, input },
     output: quoted,
     isReadOnly: true,

@@ -135,7 +135,7 @@ export async function callAgreed(client: Client, tool: string, input: Record<str
 export async function agreed(client: Client, input: Record<string, unknown>): Promise<Record<string, unknown>> {
   if ("quote" in input) return input;
   const priced = await call(client, "quote_pipeline", { pipeline: input["pipeline"], input: input["input"] ?? {} });
-  const quote: unknown = priced.json?.quote;
+  const quote: unknown = priced.json?.id;
   return typeof quote === "string" ? { ...input, quote } : input;
 }
 

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { StepView } from "../../views/document.ts";
+import type { PageStep } from "../../views/document.ts";
 import { bundlesOf } from "../../views/groups.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Dot, Empty, phaseTone, phaseWord } from "../ui/bits.tsx";
@@ -39,7 +39,7 @@ export function GroupPanel({ model, group, onOpen, onClose }: Props) {
         </button>
         {Object.entries(bundle?.phases ?? {}).map(([name, number]) => (
           <button type="button" key={name} class="chip" aria-pressed={phase === name} onClick={() => setPhase(name)}>
-            {phaseWord(name as StepView["phase"])} <span>{number}</span>
+            {phaseWord(name as PageStep["phase"])} <span>{number}</span>
           </button>
         ))}
       </fieldset>
@@ -54,7 +54,7 @@ export function GroupPanel({ model, group, onOpen, onClose }: Props) {
   );
 }
 
-function Member({ step, onOpen }: { readonly step: StepView; readonly onOpen: (step: string) => void }) {
+function Member({ step, onOpen }: { readonly step: PageStep; readonly onOpen: (step: string) => void }) {
   const media = step.media.find(({ kind }) => kind === "image" || kind === "video");
   return (
     <button type="button" class="member" onClick={() => onOpen(step.path)}>

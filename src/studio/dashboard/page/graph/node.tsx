@@ -1,4 +1,4 @@
-import type { ProgressView, StepView } from "../../views/document.ts";
+import type { PageStep, StepProgress } from "../../views/document.ts";
 import type { Bundle, StepPhase } from "../../views/groups.ts";
 import { Dot, Icon, phaseTone, phaseWord, type Tone } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
@@ -20,7 +20,7 @@ interface Props {
   readonly bundle: Bundle;
   readonly box: Placed;
   readonly isChosen: boolean;
-  readonly progress: ReadonlyMap<string, ProgressView>;
+  readonly progress: ReadonlyMap<string, StepProgress>;
   readonly onOpen: () => void;
   readonly onKey: (event: KeyboardEvent) => void;
 }
@@ -53,17 +53,17 @@ export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", 
 
 const icons = { file: "upload", decision: "approve", group: "group", value: "value" } as const;
 
-function iconOf({ icon, yields }: StepView) {
+function iconOf({ icon, yields }: PageStep) {
   if (icon !== "media") return icons[icon];
   if (yields === "audio") return "sound";
   if (yields === "voice") return "voice";
   return yields === "video" ? "film" : yields === "image" ? "image" : "value";
 }
 
-function StepFace({ step, progress }: { readonly step: StepView; readonly progress: ProgressView | null }) {
+function StepFace({ step, progress }: { readonly step: PageStep; readonly progress: StepProgress | null }) {
   const media = step.media.find(({ kind }) => kind === "image" || kind === "video");
   const cut = step.path.lastIndexOf("/") + 1;
-  const fraction = measured.has(step.phase) ? (progress?.fraction ?? null) : null;
+  const fraction = measured.has(step.phase) ? (progress?.progress ?? null) : null;
   const cost = step.costMicros ?? step.quote?.costMicros ?? null;
   return (
     <>

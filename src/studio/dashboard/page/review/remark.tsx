@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CommentView } from "../../views/document.ts";
+import type { PageComment } from "../../views/document.ts";
 import { post, runPath } from "../state/api.ts";
 import { Wrong } from "../ui/bits.tsx";
 import { About } from "../ui/comments.tsx";
@@ -9,7 +9,7 @@ interface Props {
   readonly step: string;
   readonly takes: number;
   readonly timeOf: (take: number) => number | null;
-  readonly onSaid: (comment: CommentView) => void;
+  readonly onSaid: (comment: PageComment) => void;
 }
 
 export function RemarkForm({ runId, step, takes, timeOf, onSaid }: Props) {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ReviewQueue, StepView, WaitingView } from "../../views/document.ts";
+import type { PageStep, QueuedDecision, ReviewQueue } from "../../views/document.ts";
 import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import { listVersion, useCanAct } from "../state/live.ts";
@@ -52,7 +52,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
   const open = queue.items.filter((item) => said.get(keyOf(item))?.error !== null);
   const at = route.at ?? placeOf(open[0]);
   const index = open.findIndex((item) => placeOf(item) === at);
-  const show = (item: WaitingView | undefined) => go(reviewHref({ ...route, at: placeOf(item) }), "replace");
+  const show = (item: QueuedDecision | undefined) => go(reviewHref({ ...route, at: placeOf(item) }), "replace");
   const move = (by: number) => {
     if (open.length > 0) show(open[Math.min(open.length - 1, Math.max(0, index + by))]);
   };
@@ -117,18 +117,18 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
   );
 }
 
-function keyOf({ run, step, since }: WaitingView): string {
+function keyOf({ run, step, since }: QueuedDecision): string {
   return decisionKey(run, step, since);
 }
 
-function placeOf(item: WaitingView | undefined): string | null {
+function placeOf(item: QueuedDecision | undefined): string | null {
   return item === undefined ? null : `${item.run}/${item.step}`;
 }
 
 interface QueueProps {
-  readonly items: readonly WaitingView[];
+  readonly items: readonly QueuedDecision[];
   readonly at: string | null;
-  readonly onShow: (item: WaitingView) => void;
+  readonly onShow: (item: QueuedDecision) => void;
 }
 
 function Queue({ items, at, onShow }: QueueProps) {
@@ -153,19 +153,19 @@ function Queue({ items, at, onShow }: QueueProps) {
 
 interface ShownProps {
   readonly at: string;
-  readonly item: WaitingView | undefined;
-  readonly next: WaitingView | undefined;
+  readonly item: QueuedDecision | undefined;
+  readonly next: QueuedDecision | undefined;
   readonly version: number;
   readonly onMove: (by: number) => void;
   readonly onDecided: () => void;
 }
 
-function stepOf(at: string, signal?: AbortSignal): Promise<StepView> {
+function stepOf(at: string, signal?: AbortSignal): Promise<PageStep> {
   const [run = "", ...path] = at.split("/");
-  return get<StepView>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
+  return get<PageStep>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
 }
 
-const ahead = new Map<string, Promise<StepView>>();
+const ahead = new Map<string, Promise<PageStep>>();
 
 function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
   const loaded = useLoaded(
@@ -243,7 +243,7 @@ function Done({ route }: { readonly route: ReviewRoute }) {
 const MOST_LISTED = 50;
 
 interface Props {
-  readonly items: readonly WaitingView[];
+  readonly items: readonly QueuedDecision[];
   readonly onClose: () => void;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CommentView, MediaView, StepDetail, StepView } from "../../views/document.ts";
+import type { PageComment, PageMedia, PageStep, StepDetail } from "../../views/document.ts";
 import { DecisionButtons, useDecision } from "../run/decision.tsx";
 import { ShownValue } from "../run/shown-value.tsx";
 import { get, runPath } from "../state/api.ts";
@@ -21,7 +21,7 @@ import { RemarkForm } from "./remark.tsx";
 interface Props {
   readonly runId: string;
   readonly title: string;
-  readonly step: StepView;
+  readonly step: PageStep;
   readonly onDecided: () => void;
   readonly onMove: (by: number) => void;
 }
@@ -34,13 +34,13 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   const deciding = useDecision(runId, step, onDecided);
   const { chosen, choose, note, setNote, canApprove, canReject } = deciding;
   const stage = useRef<HTMLOListElement>(null);
-  const labelOf = (media: MediaView) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
+  const labelOf = (media: PageMedia) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
   const [enlarge, lightbox] = useLightbox(shows, labelOf);
   const [isDifferent, showDifferent] = useState(false);
   const earlier = useEarlier(runId, step);
   const [isCompared, compare] = useState(true);
   const before = isCompared ? earlier : [];
-  const [added, add] = useState<readonly CommentView[]>([]);
+  const [added, add] = useState<readonly PageComment[]>([]);
   const takes = isChoice && canAct ? shows.slice(0, MOST_KEYS) : [];
   usePlayersTogether(stage);
   const act = (does: () => void) => (event: KeyboardEvent) => {
@@ -167,11 +167,11 @@ function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }
 
-function isSame(a: CommentView, b: CommentView): boolean {
+function isSame(a: PageComment, b: PageComment): boolean {
   return a.text === b.text && a.take === b.take && a.timeMs === b.timeMs;
 }
 
-function Differences({ runId, shows }: { readonly runId: string; readonly shows: readonly MediaView[] }) {
+function Differences({ runId, shows }: { readonly runId: string; readonly shows: readonly PageMedia[] }) {
   const steps = [...new Set(shows.map(({ step }) => step))];
   const loaded = useLoaded(
     (signal) =>

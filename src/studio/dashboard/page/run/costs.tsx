@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { AttemptView, RunCosts } from "../../views/document.ts";
+import type { PageAttempt, RunCosts } from "../../views/document.ts";
 import { isBilled } from "../../views/run-costs.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
@@ -10,7 +10,7 @@ import { VirtualList } from "../ui/virtual.tsx";
 
 interface Entry {
   readonly step: string;
-  readonly attempt: AttemptView;
+  readonly attempt: PageAttempt;
 }
 
 export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {

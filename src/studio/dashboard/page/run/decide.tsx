@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CandidateView, DecisionView, StepView } from "../../views/document.ts";
+import type { JobCandidate, PageDecision, PageStep } from "../../views/document.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
@@ -15,8 +15,8 @@ import { ShownValue } from "./shown-value.tsx";
 
 interface Props {
   readonly runId: string;
-  readonly step: StepView;
-  readonly decision: DecisionView;
+  readonly step: PageStep;
+  readonly decision: PageDecision;
   /** While true, a decision takes effect only after a resume. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
@@ -100,17 +100,17 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   );
 }
 
-const matches: Readonly<Record<CandidateView["match"], string>> = {
+const matches: Readonly<Record<JobCandidate["match"], string>> = {
   key: "Same idempotency key.",
   prompt: "Same prompt:",
   possible: "This job has no prompt to compare.",
   unlike: "Different prompt or idempotency key:",
 };
 
-export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
+export function Resolve({ runId, step }: { readonly runId: string; readonly step: PageStep }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;
-  const found = useLoaded((signal) => get<readonly CandidateView[]>(query, signal), [query]);
+  const found = useLoaded((signal) => get<readonly JobCandidate[]>(query, signal), [query]);
   const [said, say] = useState<string | null>(null);
   const adopt = async (jobId: string | null) => {
     try {

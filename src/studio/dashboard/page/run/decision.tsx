@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { StepView } from "../../views/document.ts";
+import type { PageStep } from "../../views/document.ts";
 import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
@@ -51,7 +51,7 @@ export type Deciding = ReturnType<typeof useDecision>;
 /** Sends the decision after `UNDO_MS`, even if another screen is open by then. */
 export function useDecision(
   runId: string,
-  { path, decision, phase, startedAt }: StepView,
+  { path, decision, phase, startedAt }: PageStep,
   onDecided: () => void = () => {},
 ) {
   const { shows, choose: isChoice } = decision!;
@@ -100,7 +100,7 @@ export function useDecision(
 
 interface ButtonsProps {
   readonly runId: string;
-  readonly step: StepView;
+  readonly step: PageStep;
   readonly deciding: Deciding;
   readonly goOn: boolean;
   readonly onRedone?: () => void;

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { DriftView, RerunView, ResumePreview, RunHead, StepInputView } from "../../views/document.ts";
+import type { PageDrift, PageRerun, ResumePreview, RunHead, StepForm } from "../../views/document.ts";
 import { InputForm } from "../screens/input-form.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
@@ -178,17 +178,17 @@ function newRequestId(): string {
 }
 
 interface DriftedProps {
-  readonly drift: DriftView;
+  readonly drift: PageDrift;
   readonly takesUp: boolean;
   readonly onChange: (takesUp: boolean) => void;
 }
 
-function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
+function isMoreChanged({ changed, added, removed, renamed }: PageDrift, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;
 }
 
-function AlsoChanged({ drift }: { readonly drift: DriftView }) {
+function AlsoChanged({ drift }: { readonly drift: PageDrift }) {
   return (
     <div class="note ask">
       The code has changed since this run was planned; these changes will also be applied:
@@ -197,7 +197,7 @@ function AlsoChanged({ drift }: { readonly drift: DriftView }) {
   );
 }
 
-function DriftLines({ drift }: { readonly drift: DriftView }) {
+function DriftLines({ drift }: { readonly drift: PageDrift }) {
   const lines = [
     ...drift.changed.map(({ step, fields }) => `${step}: ${fields.join(", ")}`),
     ...drift.added.map((step) => `${step} is new`),
@@ -230,7 +230,7 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
   );
 }
 
-function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
+function Remade({ rerunScope }: { readonly rerunScope: PageRerun }) {
   const {
     totalMicros,
     committedMicros,
@@ -342,7 +342,7 @@ interface Props {
 function StepInput({ runId, step, onChange }: Props) {
   const [text, setText] = useState<string | null>(null);
   const path = `${runPath(runId)}/step-input?step=${encodeURIComponent(step)}`;
-  const loaded = useLoaded((signal) => get<StepInputView>(path, signal), [path]);
+  const loaded = useLoaded((signal) => get<StepForm>(path, signal), [path]);
   if (loaded.state === "failed") return <p class="note bad">{loaded.error.message}</p>;
   if (loaded.state === "loading") return null;
   const { fields, why, text: before } = loaded.value;

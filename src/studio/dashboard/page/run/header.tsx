@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { RunHead, StepView } from "../../views/document.ts";
+import type { PageStep, RunHead } from "../../views/document.ts";
 import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
@@ -78,7 +78,8 @@ function Facts({ model }: { readonly model: RunModel }) {
   const isMoving = head.status === "running";
   const now = useNow(isMoving);
   const began = head.startedAt ?? head.createdAt;
-  const due = Math.max(0, ...[...model.progress.values()].map(({ dueAt }) => dueAt ?? 0));
+  const ends = [...model.progress.values()].flatMap((step) => step.estimated_completion_at ?? []);
+  const due = Math.max(0, ...ends.map(Date.parse));
   const most = head.budgetMicros ?? head.quoteMicros ?? head.spentMicros + head.heldMicros;
   const money = [
     head.heldMicros > 0 && `${usd(head.heldMicros)} held`,
@@ -219,7 +220,7 @@ const hasEnded = new Set<RunHead["status"]>(["failed", "partial"]);
 interface LinksProps {
   readonly title: string;
   readonly tone: "ask" | "bad";
-  readonly steps: readonly StepView[];
+  readonly steps: readonly PageStep[];
   readonly open?: string | null;
   readonly onOpen: (step: string) => void;
   readonly children?: ComponentChildren;

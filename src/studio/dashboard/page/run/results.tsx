@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ClientReport, MediaView, StepView } from "../../views/document.ts";
+import type { ClientReport, PageMedia, PageStep } from "../../views/document.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
@@ -11,12 +11,12 @@ import { Player } from "../ui/media.tsx";
 const PAGE = 24;
 const order = ["video", "image", "audio", "other"];
 
-function filmsFirst(a: MediaView, b: MediaView): number {
+function filmsFirst(a: PageMedia, b: PageMedia): number {
   return order.indexOf(a.kind) - order.indexOf(b.kind);
 }
 
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
-  const isReturned = ({ media }: StepView) => media.some(({ name }) => name !== null);
+  const isReturned = ({ media }: PageStep) => media.some(({ name }) => name !== null);
   const returned = useSteps(model, { with: "returned" }, isReturned);
   const intermediate = useSteps(model, { with: "intermediate" }, (step) => !isReturned(step));
   const media = mediaOf([...returned.steps, ...intermediate.steps]);
@@ -49,7 +49,7 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   );
 }
 
-function mediaOf(steps: readonly StepView[]): readonly MediaView[] {
+function mediaOf(steps: readonly PageStep[]): readonly PageMedia[] {
   return steps.flatMap(({ icon, media }) =>
     icon === "file" ? [] : media.filter(({ url, name }) => url !== null || name !== null),
   );
@@ -57,7 +57,7 @@ function mediaOf(steps: readonly StepView[]): readonly MediaView[] {
 
 interface GalleryProps {
   readonly title: string;
-  readonly results: readonly MediaView[];
+  readonly results: readonly PageMedia[];
   readonly more: (() => void) | null;
   readonly onOpen?: ((step: string) => void) | undefined;
 }

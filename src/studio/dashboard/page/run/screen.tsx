@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { EventLine, GivenView } from "../../views/document.ts";
+import type { EventLine, GivenInput } from "../../views/document.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { GroupPanel } from "../graph/group-panel.tsx";
 import { get, runPath } from "../state/api.ts";
@@ -142,7 +142,7 @@ function Announcer({ model }: { readonly model: RunModel }) {
 }
 
 function AboutTab({ model: { head } }: { readonly model: RunModel }) {
-  const given = useLoaded((signal) => get<GivenView>(`${runPath(head.id)}/given`, signal), [head.id]);
+  const given = useLoaded((signal) => get<GivenInput>(`${runPath(head.id)}/given`, signal), [head.id]);
   const { pipeline, source, tags, baseUrl, keyId, outDir, jobsAtOnce, maxUnquotedMicros, seq } = head;
   const settings = {
     Pipeline: source === null ? pipeline : `${pipeline}, from ${source}`,

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ShownValue as Shown, StepView } from "../../views/document.ts";
+import type { PageStep, ShownValue as Shown } from "../../views/document.ts";
 import { Entry } from "../screens/input-form.tsx";
 import { get, runPath } from "../state/api.ts";
 import { useLoaded } from "../ui/hooks.ts";
@@ -8,7 +8,7 @@ import type { Deciding } from "./decision.tsx";
 
 interface Props {
   readonly runId: string;
-  readonly step: StepView;
+  readonly step: PageStep;
   readonly value: unknown;
   readonly deciding: Deciding | null;
 }

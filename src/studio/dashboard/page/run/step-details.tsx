@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { AttemptView, StepDetail, StepView } from "../../views/document.ts";
+import type { PageAttempt, PageStep, StepDetail } from "../../views/document.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { clockTime, usd } from "../ui/format.ts";
@@ -7,7 +7,7 @@ import { Player, Thumb } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
 
 interface Props {
-  readonly step: StepView;
+  readonly step: PageStep;
   readonly model: RunModel;
   readonly onOpen: (step: string) => void;
   readonly detail: StepDetail;
@@ -130,7 +130,7 @@ function Used({ model, uses, onOpen }: Pick<StepDetail, "uses"> & Pick<Props, "m
   );
 }
 
-function Before({ runId, step }: { readonly runId: string; readonly step: StepView }) {
+function Before({ runId, step }: { readonly runId: string; readonly step: PageStep }) {
   return (
     <ol class="takes">
       {useEarlier(runId, step).map((media) => (
@@ -144,7 +144,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
 }
 
 /** Omits an error message that equals `reason`, which the panel already shows. */
-function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly reason: string | null }) {
+function Attempt({ attempt, reason }: { readonly attempt: PageAttempt; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
   return (

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import { lateText } from "../../../../core/kit/late-text.ts";
-import type { DecisionView, MediaView, RunHead, StepDetail, StepView } from "../../views/document.ts";
+import type { PageDecision, PageMedia, PageStep, RunHead, StepDetail } from "../../views/document.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
@@ -20,7 +20,7 @@ import { StepDetails } from "./step-details.tsx";
 
 interface Props {
   readonly runId: string;
-  readonly step: StepView;
+  readonly step: PageStep;
   readonly model: RunModel;
   readonly onOpen: (step: string) => void;
   readonly onClose: () => void;
@@ -30,7 +30,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const canAct = useCanAct();
   const commands = useCommands();
   const [isRerunOpen, setRerunOpen] = useState(false);
-  const labelOf = ({ index }: MediaView) => `${step.path}, output ${index === "upload" ? 1 : index + 1}`;
+  const labelOf = ({ index }: PageMedia) => `${step.path}, output ${index === "upload" ? 1 : index + 1}`;
   const [enlarge, lightbox] = useLightbox(step.media, labelOf);
   const progress = model.progress.get(step.path);
   const now = useNow(step.late !== null);
@@ -40,7 +40,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
     [step.path, step.phase, step.attempts.length, step.costMicros],
   );
   const fraction =
-    measured.has(step.phase) && progress?.fraction != null ? ` ${Math.round(progress.fraction * 100)} %` : "";
+    measured.has(step.phase) && progress?.progress != null ? ` ${Math.round(progress.progress * 100)} %` : "";
   return (
     <Panel title={step.path} note={step.model ?? step.noun} onClose={onClose}>
       <p class="pills">
@@ -106,17 +106,17 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   );
 }
 
-function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
+function hasAnything({ shows, values }: PageDecision, phase: PageStep["phase"]): boolean {
   return phase === "approval" || shows.length + values.length > 0;
 }
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
-function canBeReplaced({ icon, status }: StepView): boolean {
+function canBeReplaced({ icon, status }: PageStep): boolean {
   return replaced.has(status) && icon !== "file";
 }
 
-function StepFacts({ step, head }: { readonly step: StepView; readonly head: RunHead }) {
+function StepFacts({ step, head }: { readonly step: PageStep; readonly head: RunHead }) {
   const isOpen = step.startedAt !== null && step.finishedAt === null && step.status === "running";
   const isMoving = isOpen && head.status === "running";
   const clock = useNow(isMoving);

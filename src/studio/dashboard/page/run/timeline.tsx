@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { TimelineSpan } from "../../../../core/view/index.ts";
-import type { TimelineView } from "../../views/document.ts";
+import type { PageTimeline } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Problem } from "../ui/bits.tsx";
@@ -30,7 +30,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
   const seq = useThrottled(head.seq, 1500);
   const [limit, setLimit] = useState(ROWS_A_PAGE);
   const loaded = useLoaded(
-    (signal) => get<TimelineView>(`${runPath(head.id)}/timeline?rows=${limit}`, signal),
+    (signal) => get<PageTimeline>(`${runPath(head.id)}/timeline?rows=${limit}`, signal),
     [head.id, seq, limit],
   );
   const spans = loaded.state === "ready" ? loaded.value.spans : [];

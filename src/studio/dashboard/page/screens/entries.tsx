@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../../core/kit/byte-size.ts";
-import type { Control, PickedView } from "../../views/document.ts";
+import type { Control, KeptFile } from "../../views/document.ts";
 import { sendFile } from "../state/api.ts";
 
 export interface EntryProps<C extends Control = Control> {
@@ -111,7 +111,7 @@ export function FileEntry({ control, required, label, value, onChange }: Of<"fil
     if (file === undefined) return;
     setNote(`Copying ${file.name}…`);
     try {
-      const { path, sizeBytes } = await sendFile<PickedView>(`/api/files?name=${encodeURIComponent(file.name)}`, file);
+      const { path, sizeBytes } = await sendFile<KeptFile>(`/api/files?name=${encodeURIComponent(file.name)}`, file);
       latest.current?.(path);
       setNote(`${file.name}, ${formatBytes(sizeBytes)}`);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { OfferedView, PlanView, StepView } from "../../views/document.ts";
+import type { OfferedForm, PagePlan, PageStep } from "../../views/document.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
@@ -14,7 +14,7 @@ import { InputForm } from "./input-form.tsx";
 export function PlanScreen() {
   const canAct = useCanAct();
   const commands = useCommands();
-  const offered = useLoaded((signal) => get<readonly OfferedView[]>("/api/pipelines", signal), []);
+  const offered = useLoaded((signal) => get<readonly OfferedForm[]>("/api/pipelines", signal), []);
   return (
     <div class="page">
       <h1>Plan</h1>
@@ -38,11 +38,11 @@ export function PlanScreen() {
 type Answer =
   | { readonly state: "none" | "busy" }
   | { readonly state: "failed"; readonly message: string }
-  | { readonly state: "ready"; readonly plan: PlanView };
+  | { readonly state: "ready"; readonly plan: PagePlan };
 
 async function priced(pipeline: string, text: string): Promise<Answer> {
   try {
-    return { state: "ready", plan: await post<PlanView>("/api/plan", { pipeline, input: JSON.parse(text) }) };
+    return { state: "ready", plan: await post<PagePlan>("/api/plan", { pipeline, input: JSON.parse(text) }) };
   } catch (error) {
     const message =
       error instanceof SyntaxError ? `The input is not valid JSON: ${error.message}` : (error as Error).message;
@@ -50,7 +50,7 @@ async function priced(pipeline: string, text: string): Promise<Answer> {
   }
 }
 
-function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
+function Planner({ offered }: { readonly offered: readonly OfferedForm[] }) {
   const [name, setName] = useState(offered[0]!.name);
   const [text, setText] = useState(offered[0]!.sample);
   const [answer, setAnswer] = useState<Answer>({ state: "none" });
@@ -114,7 +114,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
   );
 }
 
-function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart: () => void }) {
+function Planned({ plan, onStart }: { readonly plan: PagePlan; readonly onStart: () => void }) {
   const [chosen, choose] = useState<string | null>(null);
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
   const total = sumText({ min: plan.minMicros, max: plan.maxMicros }, plan.openSteps);
@@ -177,7 +177,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
 const MOST_ROWS = 300;
 
 interface PricesProps {
-  readonly steps: readonly StepView[];
+  readonly steps: readonly PageStep[];
   readonly count: number;
   readonly chosen: string | null;
 }
@@ -208,7 +208,7 @@ function Prices({ steps, count: total, chosen }: PricesProps) {
 interface StartProps {
   readonly name: string;
   readonly text: string;
-  readonly plan: PlanView;
+  readonly plan: PagePlan;
   readonly onClose: () => void;
 }
 

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { SharedDecision, SharedTake } from "../../views/document.ts";
-import { blankMedia } from "../../views/media-view.ts";
+import { blankMedia } from "../../views/page-media.ts";
 import { timeAt } from "../review/players.ts";
 import { Wrong } from "../ui/bits.tsx";
 import { About, Comments } from "../ui/comments.tsx";

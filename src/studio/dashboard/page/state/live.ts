@@ -1,5 +1,5 @@
 import { withLauncher } from "../../../../core/kit/launcher.ts";
-import type { Gauges, ProgressView, RunPatch, VisitorView, WelcomeView } from "../../views/document.ts";
+import type { Gauges, RunPatch, StepProgress, VisitorView, WelcomeView } from "../../views/document.ts";
 import { get, Refused, runPath } from "./api.ts";
 import { clientReport, inlined } from "./inlined.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
@@ -7,7 +7,7 @@ import { createStore, useStore } from "./store.ts";
 
 export type Connection = "connecting" | "live" | "lost" | "locked";
 
-export type RunView =
+export type LiveRun =
   | { readonly state: "none" | "loading" | "missing" }
   | { readonly state: "broken"; readonly message: string }
   | { readonly state: "ready"; readonly model: RunModel };
@@ -34,7 +34,7 @@ export const useCommands = () => {
 export const useCanAct = (): boolean => useStore(visitor).role === "operator";
 
 export const listVersion = createStore(0);
-export const run = createStore<RunView>({ state: "none" });
+export const run = createStore<LiveRun>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
@@ -76,7 +76,7 @@ export function follow(requested: string | null): () => void {
     on(here, "progress", (data) => {
       const now = run.get();
       if (now.state !== "ready") return;
-      run.set({ state: "ready", model: { ...now.model, progress: byStep(data as readonly ProgressView[]) } });
+      run.set({ state: "ready", model: { ...now.model, progress: byStep(data as readonly StepProgress[]) } });
     });
   };
 

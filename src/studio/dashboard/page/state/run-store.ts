@@ -1,11 +1,11 @@
-import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/document.ts";
+import type { EventLine, PageStep, RunHead, RunPatch, StepGroup, StepProgress } from "../../views/document.ts";
 
 export interface RunModel {
   readonly head: RunHead;
-  readonly steps: ReadonlyMap<string, StepView>;
-  readonly groups: readonly GroupView[] | null;
+  readonly steps: ReadonlyMap<string, PageStep>;
+  readonly groups: readonly StepGroup[] | null;
   readonly events: readonly EventLine[];
-  readonly progress: ReadonlyMap<string, ProgressView>;
+  readonly progress: ReadonlyMap<string, StepProgress>;
 }
 
 const MOST_LINES = 5000;
@@ -22,7 +22,7 @@ export function applyPatch(model: RunModel | null, patch: RunPatch): RunModel {
   return { head: patch.head, steps, groups: patch.groups, events, progress: byStep(patch.progress) };
 }
 
-function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView[]): void {
+function forgetFinished(steps: Map<string, PageStep>, groups: readonly StepGroup[]): void {
   if (steps.size <= MOST_STEPS) return;
   const shown = new Set(groups.flatMap((group) => group.shown));
   for (const [path, { status }] of steps) {
@@ -31,6 +31,6 @@ function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView
   }
 }
 
-export function byStep(progress: readonly ProgressView[]): ReadonlyMap<string, ProgressView> {
+export function byStep(progress: readonly StepProgress[]): ReadonlyMap<string, StepProgress> {
   return new Map(progress.map((one) => [one.step, one]));
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { CommentView } from "../../views/document.ts";
+import type { PageComment } from "../../views/document.ts";
 
 interface AboutProps {
   readonly takes: number;
@@ -28,7 +28,7 @@ export function About({ takes, about, onChange }: AboutProps) {
   );
 }
 
-export function Comments({ comments }: { readonly comments: readonly CommentView[] }) {
+export function Comments({ comments }: { readonly comments: readonly PageComment[] }) {
   if (comments.length === 0) return null;
   return (
     <ul class="comments" aria-label="Comments">

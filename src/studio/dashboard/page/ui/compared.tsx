@@ -1,8 +1,8 @@
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { DecisionView } from "../../views/document.ts";
+import type { PageDecision } from "../../views/document.ts";
 import { usd } from "./format.ts";
 
-type Compared = DecisionView["compared"];
+type Compared = PageDecision["compared"];
 type Part = NonNullable<Compared>[number];
 
 export function MadeBy({ compared, take }: { readonly compared: Compared; readonly take: number }) {

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { StepsPage, StepView } from "../../views/document.ts";
+import type { PageStep, StepsPage } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
@@ -96,7 +96,7 @@ export interface StepList extends StepsPage {
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,
-  isListed: (step: StepView) => boolean,
+  isListed: (step: PageStep) => boolean,
 ): StepList {
   const [limit, setLimit] = useState(STEPS_A_PAGE);
   const seq = useThrottled(head.seq, 1000);
@@ -116,7 +116,7 @@ export function useSteps(
 }
 
 /** In a large run, undefined until the step is loaded. */
-export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
+export function useStep({ head, steps, groups }: RunModel, path: string | null): PageStep | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;
   const seq = useThrottled(head.seq, 1000);

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { MediaView } from "../../views/document.ts";
+import type { PageMedia } from "../../views/document.ts";
 import { Icon } from "./bits.tsx";
 import { facts, Player } from "./media.tsx";
 
 interface LightboxProps {
-  readonly media: readonly MediaView[];
+  readonly media: readonly PageMedia[];
   readonly start: number;
-  readonly labelOf: (media: MediaView) => string;
+  readonly labelOf: (media: PageMedia) => string;
   readonly onClose: () => void;
 }
 
@@ -69,7 +69,7 @@ function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   );
 }
 
-export function useLightbox(media: readonly MediaView[], labelOf: LightboxProps["labelOf"]) {
+export function useLightbox(media: readonly PageMedia[], labelOf: LightboxProps["labelOf"]) {
   const [start, open] = useState<number | null>(null);
   const lightbox =
     start === null ? null : <Lightbox media={media} start={start} labelOf={labelOf} onClose={() => open(null)} />;

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../../core/kit/byte-size.ts";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { MediaView } from "../../views/document.ts";
+import type { PageMedia } from "../../views/document.ts";
 import { Icon } from "./bits.tsx";
 
 interface ThumbProps {
-  readonly media: MediaView;
+  readonly media: PageMedia;
   readonly label: string;
   readonly at?: number;
 }
@@ -65,7 +65,7 @@ export function Blank({ kind }: { readonly kind: string }) {
 }
 
 interface PlayerProps {
-  readonly media: MediaView;
+  readonly media: PageMedia;
   readonly label: string;
   readonly onEnlarge?: (() => void) | undefined;
 }
@@ -119,7 +119,7 @@ export function Player({ media, label, onEnlarge }: PlayerProps) {
   );
 }
 
-export function facts(media: MediaView): string {
+export function facts(media: PageMedia): string {
   return [
     media.width !== null && media.height !== null && `${media.width} × ${media.height}`,
     media.durationMs !== null && formatDuration(media.durationMs),
@@ -132,7 +132,7 @@ export function facts(media: MediaView): string {
     .join(" · ");
 }
 
-function missing(media: MediaView): string {
+function missing(media: PageMedia): string {
   if (media.error !== null) return media.error;
   if (media.state === "expired") return "The service no longer has this output, and there is no local copy.";
   if (media.state === "failed") return "This output could not be generated; the other outputs were kept.";

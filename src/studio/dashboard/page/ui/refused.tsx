@@ -1,4 +1,4 @@
-import type { MediaView, RefusedView } from "../../views/document.ts";
+import type { PageMedia, RefusedMedia } from "../../views/document.ts";
 import { Thumb } from "./media.tsx";
 
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
@@ -8,7 +8,7 @@ export function Refused({
   refused,
   onOpen,
 }: {
-  readonly refused: readonly RefusedView[];
+  readonly refused: readonly RefusedMedia[];
   readonly onOpen?: (step: string) => void;
 }) {
   return (
@@ -45,13 +45,13 @@ export function Refused({
   );
 }
 
-function frameLabel({ step, index, kind }: MediaView, at: number): string {
+function frameLabel({ step, index, kind }: PageMedia, at: number): string {
   if (kind === "video") return `${step} at ${Math.round(at * 10) / 10} s`;
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
 /** Returns the middle of each time range in `reason`, in seconds. */
-function timesOf({ kind }: MediaView, reason: string): readonly number[] {
+function timesOf({ kind }: PageMedia, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);
   return stretches.length === 0 ? [0.1] : [...new Set(stretches)].slice(0, MOST_FRAMES);

@@ -1,6 +1,6 @@
 import type { StepView } from "../../../core/view/index.ts";
 
-export interface MediaView
+export interface PageMedia
   extends Omit<
     StepView["outputs"][number],
     "index" | "status" | "voiceId" | "contentType" | "error" | "phase" | "copy" | "uncopied"
@@ -18,7 +18,7 @@ export interface MediaView
   readonly file: string | null;
 }
 
-export function blankMedia(step: string, index: MediaView["index"]): MediaView {
+export function blankMedia(step: string, index: PageMedia["index"]): PageMedia {
   return {
     step,
     index,

@@ -2,7 +2,7 @@ import { type Reference, referencesOf, traitsOf } from "../../../core/plan/index
 import type { RunState, RunView, StepView as Step } from "../../../core/view/index.ts";
 import type { PlanStep, Quote } from "../../../index.ts";
 import { kindOfType, notFound } from "../../served/index.ts";
-import { blankMedia, type MediaView } from "./media-view.ts";
+import { blankMedia, type PageMedia } from "./page-media.ts";
 import { cut, cutJson } from "./truncate.ts";
 
 type StepState = RunState["steps"][string];
@@ -20,7 +20,7 @@ interface Ref {
 
 const MOST_COMMENTS = 100;
 
-export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
+export type PageComment = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
 export function decisionOf(run: RunView, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
@@ -72,12 +72,12 @@ function outputsAt(run: RunView, ref: Ref): readonly OutputRef[] {
     .map(({ index }) => ({ step: ref.step, index }));
 }
 
-function viewAt(run: RunView, { step: path, index }: OutputRef): MediaView {
+function viewAt(run: RunView, { step: path, index }: OutputRef): PageMedia {
   const output = run.outputs(path).find((one) => one.index === index);
   return output === undefined ? { ...blankMedia(path, index), state: "pending" } : outputView(run, path, output);
 }
 
-export type StepView = ReturnType<typeof stepView>;
+export type PageStep = ReturnType<typeof stepView>;
 
 /** `run` is null for a step that is only planned. */
 export function stepView(run: RunView | null, step: Step) {
@@ -153,7 +153,7 @@ function askOf(plan: PlanStep): string | null {
   return null;
 }
 
-export function mediaOf(run: RunView, step: StepState): readonly MediaView[] {
+export function mediaOf(run: RunView, step: StepState): readonly PageMedia[] {
   if (step.upload !== null)
     return [{ ...blankMedia(step.path, "upload"), ...stored(run.state, step.path, "upload", step.upload) }];
   return run
@@ -197,14 +197,14 @@ function refusedOf(run: RunView, { path }: PlanStep) {
   });
 }
 
-export function usedMedia(run: RunView, plan: PlanStep): readonly Pick<MediaView, "step" | "index">[] {
+export function usedMedia(run: RunView, plan: PlanStep): readonly Pick<PageMedia, "step" | "index">[] {
   const refs = "input" in plan ? referencesOf(plan.input) : [];
-  return refs.flatMap((ref): readonly Pick<MediaView, "step" | "index">[] =>
+  return refs.flatMap((ref): readonly Pick<PageMedia, "step" | "index">[] =>
     run.state.steps[ref.step]?.upload != null ? [{ step: ref.step, index: "upload" }] : outputsAt(run, ref),
   );
 }
 
-export function outputView(run: RunView, path: string, output: OutputState): MediaView {
+export function outputView(run: RunView, path: string, output: OutputState): PageMedia {
   const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
   const placed = run.placed(path, index);
   return {
@@ -225,7 +225,7 @@ type Copy = NonNullable<OutputState["copy"]>;
 function stored(
   { runId }: RunState,
   step: string,
-  index: MediaView["index"],
+  index: PageMedia["index"],
   { contentType, sizeBytes, sha256 }: Copy,
   attempt?: number,
 ) {
