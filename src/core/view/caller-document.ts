@@ -2,13 +2,12 @@ import type { StoredEvent } from "../journal/events.ts";
 import { type OutputState, outputsOf, type RunState } from "../journal/state.ts";
 import type { Progress, RunRow } from "../journal/store.ts";
 import { cleanText } from "../kit/clean-text.ts";
-import { isReference, traitsOf } from "../plan/index.ts";
-import type { Reference } from "../plan/plan.ts";
+import { traitsOf } from "../plan/index.ts";
 import { type OpenDecision, openDecisions } from "../run/decisions.ts";
 import { referenced, referencedValue } from "../run/resolve.ts";
 import { endText, isDecided, type RunTextOptions, runText, stepText } from "./caller-texts.ts";
 import type { CallerDocument, CallerEvent, CallerOutput, RunLine, StepProgress } from "./document-schema.ts";
-import { documentedStatus, instant, sharedRun } from "./run-document.ts";
+import { documentedStatus, instant, returned, sharedRun } from "./run-document.ts";
 import { type RunView, runSummary } from "./run-view.ts";
 import { placedFile, type StepView } from "./step-view.ts";
 
@@ -60,7 +59,8 @@ export function callerDocument(
     step_count: steps.length,
     steps: steps.slice(0, MOST_STEPS).map((step) => callerStep(state, step, outputOf)),
     waiting: openDecisions(state).map((open) => waitingStep(state, open, outputOf)),
-    outputs: returned(state, outputOf),
+    // The caller already has the files that it sent.
+    outputs: returned(state, { output: (step, output) => outputOf(step, output)[0] ?? null, upload: () => null }),
   };
 }
 
@@ -86,24 +86,6 @@ function waitingStep(
     values: standsFor.flatMap(({ $ref }) => ($ref.as === "value" ? [referencedValue(state, $ref) ?? null] : [])),
     choose: isChoice,
   };
-}
-
-function returned(state: RunState, outputOf: OutputOf): CallerDocument["outputs"] {
-  const one = ({ $ref }: Reference): unknown => {
-    if ($ref.as === "value") return referencedValue(state, $ref) ?? null;
-    // The caller already has the files that it sent.
-    if ($ref.as === "upload") return null;
-    const all = referenced(state, $ref).map(({ step, output }) => {
-      return output.voiceId === null ? (outputOf(step, output)[0] ?? null) : { voice_id: output.voiceId };
-    });
-    return $ref.output === "all" ? all : (all[0] ?? null);
-  };
-  const map = (value: unknown): unknown => {
-    if (isReference(value)) return one(value);
-    if (Array.isArray(value)) return value.map(map);
-    return Object.fromEntries(Object.entries(value as object).map(([name, item]) => [name, map(item)]));
-  };
-  return map(state.planned.plan.returns) as CallerDocument["outputs"];
 }
 
 export function runLine({ runId, lastSeq, pipeline, title, status, createdAt }: RunRow): RunLine {

@@ -66,6 +66,9 @@ const run = z.strictObject({
   held: usd.describe("Money reserved for jobs that have no bill yet"),
   created_at: instant,
   finished_at: instant.nullable(),
+  outputs: z
+    .record(z.string(), z.unknown())
+    .describe("What the pipeline has returned so far; files as in `steps`, and null for what does not exist yet"),
 });
 
 const pause = z.strictObject({
@@ -234,9 +237,6 @@ const callerDocument = run.extend({
       choose: z.boolean().describe("Whether the decision is to pick one of the outputs"),
     }),
   ).describe("Steps that wait for a decision"),
-  outputs: z
-    .record(z.string(), z.unknown())
-    .describe("What the pipeline has returned so far; files as in `steps`, and null for what does not exist yet"),
 });
 
 /** A run as its caller sees it, without what only the operator may know. */

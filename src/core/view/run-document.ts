@@ -1,7 +1,9 @@
-import { activeMs, costOf, type RunState } from "../journal/state.ts";
+import { activeMs, costOf, type OutputState, planStep, type RunState } from "../journal/state.ts";
 import { formatUsd } from "../kit/money.ts";
-import { editedFields } from "../plan/index.ts";
+import { editedFields, isReference, traitsOf } from "../plan/index.ts";
+import type { Reference } from "../plan/plan.ts";
 import { projectedMicros } from "../run/headroom.ts";
+import { referenced, referencedValue } from "../run/resolve.ts";
 import { expiring } from "../run/retention.ts";
 import type { RunDocument, StepDocument } from "./document-schema.ts";
 import { missing, refusedBy } from "./missing.ts";
@@ -39,6 +41,10 @@ export function runDocument(
     over_budget: overBudget(state),
     overcharges: overchargesOf(state),
     out_dir: planned.outDir,
+    outputs: returned(state, {
+      output: (step, output) => returnedFile(state, step, output),
+      upload: (step) => uploadedFile(state, step),
+    }),
     took_ms: activeMs(state),
     expiring: expiring(state).map(({ assetId, expiresAt, neededBy, ...rest }) => ({
       ...rest,
@@ -69,6 +75,40 @@ export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "me
     created_at: instant(run.createdAt),
     finished_at: instant(run.finishedAt),
   };
+}
+
+interface ReturnedForms {
+  output(step: string, output: OutputState): unknown;
+  upload(step: string): unknown;
+}
+
+/** What the pipeline has returned so far, under the pipeline's own names. */
+export function returned(state: RunState, form: ReturnedForms): RunDocument["outputs"] {
+  const one = ({ $ref }: Reference): unknown => {
+    if ($ref.as === "value") return referencedValue(state, $ref) ?? null;
+    if ($ref.as === "upload") return form.upload($ref.step);
+    const all = referenced(state, $ref).map(({ step, output }) => {
+      return output.voiceId === null ? form.output(step, output) : { voice_id: output.voiceId };
+    });
+    return $ref.output === "all" ? all : (all[0] ?? null);
+  };
+  const map = (value: unknown): unknown => {
+    if (isReference(value)) return one(value);
+    if (Array.isArray(value)) return value.map(map);
+    return Object.fromEntries(Object.entries(value as object).map(([name, item]) => [name, map(item)]));
+  };
+  return map(state.planned.plan.returns) as RunDocument["outputs"];
+}
+
+function returnedFile(state: RunState, step: string, output: OutputState) {
+  const { index, contentType, width, height, durationMs } = output;
+  const file = placedFile(state, step, index)?.file ?? null;
+  return { step, index, file, content_type: contentType, width, height, duration_ms: durationMs };
+}
+
+function uploadedFile(state: RunState, step: string) {
+  const file = traitsOf(planStep(state, step)).file;
+  return file && { path: file.path, content_type: file.contentType };
 }
 
 function unconfirmedCost({ steps }: RunState): number {

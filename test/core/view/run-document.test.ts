@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunState } from "../../../src/core/journal/state.ts";
+import type { Reference } from "../../../src/core/plan/plan.ts";
 import { documentSchemas } from "../../../src/core/view/document-schema.ts";
 import { runDocument } from "../../../src/core/view/run-document.ts";
 import { RunHistory, RunView } from "../../../src/core/view/run-view.ts";
@@ -64,7 +65,7 @@ test("a document has the run in snake case, dollars as text and instants as ISO-
       { model: "m", times: 2, excess: "0.09", worst: { quoted: "0.10", charged: "0.15" } },
       { model: "n", times: 1, excess: "0.01", worst: null },
     ],
-    ...{ out_dir: "/tmp/out", created_at: iso(1_000), finished_at: iso(2_000), took_ms: 7, expiring: [] },
+    ...{ out_dir: "/tmp/out", outputs: {}, created_at: iso(1_000), finished_at: iso(2_000), took_ms: 7, expiring: [] },
     missing: [{ step: "a", output: null, what: "result", until: null, text: "a failed: no" }],
     refused: [],
     steps: [
@@ -125,6 +126,36 @@ test("a document of a run whose process has ended says so, with how it goes on",
     required: null,
     balance: "0.01",
     resume_at: null,
+  });
+});
+
+test("what the pipeline returned has the pipeline's names, and files as the steps have them", () => {
+  const made = { status: "succeeded", attempts: [attempt(1, { outputs: [output(0), output(1, { voiceId: "v" })] })] };
+  const words: Reference = { $ref: { step: "words", as: "value", output: 0 } };
+  const state = runningState(
+    [
+      [job("a"), made],
+      [job("b"), {}],
+      [task("words"), { status: "succeeded", value: { wordCount: 2 } }],
+    ],
+    { files: [{ name: "bestTake", step: "a", index: 0, file: "p.png", manifest: "p.json" }] },
+    { returns: { bestTake: ref("a"), allOf: [ref("a", "all")], later: ref("b"), words } },
+  );
+  const picture = {
+    step: "a",
+    index: 0,
+    file: "p.png",
+    content_type: "image/png",
+    width: 2,
+    height: 3,
+    duration_ms: 4,
+  };
+  const voice = { voice_id: "v" };
+  expect(documentOf(state).outputs).toEqual({
+    bestTake: picture,
+    allOf: [[picture, voice]],
+    later: null,
+    words: { wordCount: 2 },
   });
 });
 
