@@ -32,36 +32,45 @@ codes.
 
 const documents = `## JSON
 
-\`--json\` prints one document on stdout; \`events --follow\` and \`jobs follow\` print one line per event. Within a major version, the names and
-meanings below stay the same, and names may be added. Unless noted otherwise, names are snake_case, amounts are decimal strings of US dollars, times are ISO-8601, and
-unknown or absent values are null.
+\`--json\` prints one document on stdout; \`events --follow\`, \`jobs follow\`, \`worker\` and \`run --each\` print one document per line. Within a
+major version, the names and meanings below stay the same, and names may be added. Names are snake_case, amounts are decimal strings of US
+dollars, times are ISO 8601, durations end in \`_ms\`, and unknown values are null. Data of yours and of the service, such as inputs, values, tags
+and schemas, keeps its own names. Two commands print other formats: \`events\` the journal's, and \`api\` the service's.
+
+A refusal is a document too: \`{ok: false, code, message, next}\`. For a plan with problems, the code is \`PLAN_PROBLEMS\`, and
+\`problems: [{code, step, field, message, allowed?, replaced_by?}]\` is added. For a file of rows with mistakes, it is \`INPUT_INVALID\`, and
+\`file\` and \`mistakes: [{line, column, message}]\` are added. Commands that print lines end with such a line if they fail later.
 
 | Command | Document |
 |---|---|
-| \`run\`, \`resume\`, \`approve --resume\` | the document of \`show\`, plus \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (the pipeline's results, with local paths) |
+| \`run\`, \`resume\`, \`approve --resume\` | the document of \`show\`, plus \`still_running: [{step, job_id, held}]\` |
 | \`run --detach\` | \`{id, pid, log}\`; \`pid\` and \`log\` are null if another process is executing the run; for a finished run, the document of \`run\` |
-| \`worker\` | one line for each run that the worker drove: \`{id, status, cost, pause, message}\` |
-| \`show\` | \`{id, seq, pipeline, title, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, created_at, finished_at, steps: [{path, kind, model, status, phase, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is the status in the journal, or \`interrupted\` for an unfinished run that no process drives; a step can also be \`awaiting-approval\`; \`next\` is the command that continues the run |
-| \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
-| a plan with problems | \`{ok: false, problems: [{code, step, field, message, allowed?, replacedBy?}]}\` |
-| \`events\` | the library's \`StoredEvent\` (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
-| \`resume --file\` if the code has changed | \`{id, drift}\`, the library's \`Drift\` |
-| \`check\` | \`{runs: [{runId, pipeline, status, isSame, steps: [{path, cause, fields, costMicros}], problems, totalMicros}], others}\`; exit 1 if a run differs |
-| \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
-| \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
+| \`worker\` | one line for each run that the worker drove: \`{id, status, cost, pause: {reason}, message}\` |
+| \`show\` | \`{id, seq, pipeline, title, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, outputs, created_at, finished_at, steps: [{path, kind, model, status, phase, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is the status in the journal, or \`interrupted\` for an unfinished run that no process drives; a step can also be \`awaiting-approval\`; \`next\` is the command that continues the run; \`outputs\` contains what the pipeline has returned, under its own names: values, and files as \`{step, index, file, …}\` with \`file\` in \`out_dir\` |
+| \`plan\` | \`{ok, problems, warnings, id, maximum, expires_at, open_steps, total: {min, max, expected}, budget, balance, expected_ms, critical_path, risks, pipeline, step_count, steps: [{path, kind, model, input, …}], prices: [{step, model, cost, basis, max, max_cost, reason}]}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], total, prices}\` |
+| \`plan --each\` | \`{ok, rows: [{line, id, expected, max, open_steps, status}], total: {expected, max}}\` |
+| \`events\` | the journal's [events](events.md) (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
+| \`resume --file\` if the code has changed | \`{id, drift: {same, changed: [{path, fields: [{field, before, after}]}], added, removed, renamed, stale, prices, total, expected, committed, budget, problems, …}}\` |
+| \`check\` | \`{runs: [{id, pipeline, status, same, steps: [{path, cause, fields, cost}], problems, total}], others}\`; exit 1 if a run differs |
+| \`runs\` | \`[{id, seq, pipeline, title, status, tags, created_at, updated_at}]\` |
+| \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path, text}], compared, refused, decided}]\`, without a run \`[{run, step, title, pipeline, tags, message, takes, since}]\`; \`pick\` counts from 1 |
 | \`stop\` | \`{id, status}\` |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
-| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or library method returns, with names in snake_case, and amounts as decimals without \`_micros\` |
+| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or library method returns, in these names; a run is \`run\`, a reserved amount \`held\` |
 | \`balance\` | \`{balance, currency, journal: {spent, held, cap, floor, caps: [{tag, cap, spent, held, ends_at}], caps_per_value: [{tag, cap, per}]}}\`; \`caps_per_value\` lists caps such as \`customer=*:5/day\` |
 | \`statement\` | \`{month, tags, markup, cost, amount, charged: [{run, pipeline, title, text, step, cost, amount}], unbilled, disputed}\`; \`amount\` includes the markup |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
-| \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |
+| \`models diff\` | \`{changes: [{model, field, breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
 | \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`; \`added\` lists the packages that \`init\` added |
 | \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |
 | \`notify test\`; \`notify key\`; \`notify list\` | \`{target, ok, error}\`; \`{algorithm, public_key}\`; \`[{id, event, attempts, next_attempt_at, error}]\` |
 | \`serve\` | \`{base_url, api_key}\` |
-| \`dashboard\` | \`{url, origin}\` |
+| \`dashboard\`; \`mcp --http\` | \`{url, origin, viewer_url}\`; \`{url, token}\` |
+| \`review-link\` | \`{id, tags, run, step, status, uses, max_uses, created_at, expires_at, url}\`; with \`--list\` a list of them without \`url\` |
+| \`open\` | \`[{step, index, content_type, asset_id, path, text}]\` |
+| \`marks\`; \`sign\` | \`[{file, content_type, digital_source_type, content_credentials, problem, manifest, signed}]\`; \`[{file, signed, digital_source_type, from_manifest}]\` |
+| \`export\` | \`{id, of, file, media}\` |
 | \`migrate\` | its report, as in \`report.json\` |
 `;
 

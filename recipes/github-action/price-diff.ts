@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The fields of `showrunner plan --json` that this action uses; amounts are in micro-dollars. */
+/** The fields of `showrunner plan --json` that this action uses; amounts are in dollars. */
 interface Plan {
   readonly ok: boolean;
   readonly problems: readonly {
@@ -14,9 +14,9 @@ interface Plan {
   readonly prices?: readonly {
     readonly step: string;
     readonly model: string | null;
-    readonly costMicros: number | null;
+    readonly cost: string | null;
   }[];
-  readonly totalMicros?: { readonly min: number; readonly max: number | null };
+  readonly total?: { readonly min: string; readonly max: string | null };
 }
 
 /** A pipeline's plan in one checkout; null if its file does not exist there. */
@@ -26,9 +26,9 @@ type Priced = Plan | { readonly failed: string } | null;
 interface Checked {
   readonly others: number;
   readonly runs: readonly {
-    readonly runId: string;
-    readonly isSame: boolean;
-    readonly steps: readonly { readonly path: string; readonly cause: string; readonly costMicros: number | null }[];
+    readonly id: string;
+    readonly same: boolean;
+    readonly steps: readonly { readonly path: string; readonly cause: string; readonly cost: string | null }[];
     readonly problems: Plan["problems"];
   }[];
 }
@@ -95,7 +95,7 @@ function fileOf(checkout: string, pipeline: string): string {
 }
 
 /** Runs the command of a checkout. It executes code from the pull request, so it gets no secrets, such as the token. */
-function ask<T>(checkout: string, words: readonly string[]): Promise<T | { readonly failed: string }> {
+function ask<T extends object>(checkout: string, words: readonly string[]): Promise<T | { readonly failed: string }> {
   const { PATH, HOME, SHOWRUNNER_FAMILIES } = process.env;
   const env = { PATH, HOME, ...(SHOWRUNNER_FAMILIES !== undefined && { SHOWRUNNER_FAMILIES }) };
   const command = join(checkout, "node_modules", "showrunner", "bin", "showrunner.js");
@@ -106,7 +106,7 @@ function ask<T>(checkout: string, words: readonly string[]): Promise<T | { reado
         const answer = JSON.parse(stdout) as
           | T
           | { readonly ok: false; readonly code: string; readonly message: string };
-        const isRefusal = typeof answer === "object" && answer !== null && "code" in answer && "message" in answer;
+        const isRefusal = "code" in answer && "message" in answer && !("problems" in answer);
         done(isRefusal ? { failed: answer.message.split("\n")[0]! } : (answer as T));
       } catch {
         done({ failed: stderr.trim().split("\n")[0] ?? String(error) });
@@ -150,15 +150,15 @@ async function runsSection(
   if (files.length === 0) return { text: `${title}\n\nNo pipeline file is left to compare them with.`, differs: true };
   const found = await ask<Checked>(head, ["check", ...files, "--against", journal]);
   if ("failed" in found) return { text: `${title}\n\nThe check failed: ${code(found.failed)}`, differs: true };
-  const differ = found.runs.filter(({ isSame }) => !isSame);
+  const differ = found.runs.filter(({ same }) => !same);
   const others = found.others === 0 ? "" : `\n\nRuns of other pipelines (not checked): ${found.others}.`;
   if (differ.length === 0) {
     return { text: `${title}\n\nAll ${found.runs.length} would continue as planned.${others}`, differs: false };
   }
-  const rows = differ.flatMap(({ runId, steps, problems }) => [
-    ...problems.map(({ message }) => `| ${code(runId)} | | ${code(message)} | |`),
-    ...steps.map(({ path, cause, costMicros }) => {
-      return `| ${code(runId)} | ${code(path)} | ${cause} | ${cause === "gone" ? "" : money(costMicros)} |`;
+  const rows = differ.flatMap(({ id, steps, problems }) => [
+    ...problems.map(({ message }) => `| ${code(id)} | | ${code(message)} | |`),
+    ...steps.map(({ path, cause, cost }) => {
+      return `| ${code(id)} | ${code(path)} | ${cause} | ${cause === "gone" ? "" : money(cost)} |`;
     }),
   ]);
   const more = rows.length > MOST_STEPS ? `\n\n… and ${rows.length - MOST_STEPS} more lines.` : "";
@@ -178,29 +178,30 @@ function changedRows(before: Priced, after: Plan): readonly string[] {
 function stepsOf(plan: Priced): ReadonlyMap<string, string> {
   const prices = plan !== null && "prices" in plan ? (plan.prices ?? []) : [];
   return new Map(
-    prices.map(({ step, model, costMicros }) => [
-      step,
-      `${money(costMicros)}${model === null ? "" : ` ${code(model)}`}`,
-    ]),
+    prices.map(({ step, model, cost }) => [step, `${money(cost)}${model === null ? "" : ` ${code(model)}`}`]),
   );
 }
 
 function total(plan: Exclude<Priced, null>): string {
-  if ("failed" in plan || plan.totalMicros === undefined) return "not plannable";
-  const { min, max } = plan.totalMicros;
+  if ("failed" in plan || plan.total === undefined) return "not plannable";
+  const { min, max } = plan.total;
   return min === max ? money(min) : `${money(min)} to ${max === null ? "unknown" : money(max)}`;
 }
 
 function change(before: Priced, after: Plan): string {
-  const was = before !== null && "totalMicros" in before ? before.totalMicros?.max : undefined;
-  const is = after.totalMicros?.max;
-  if (was == null || is == null || was === 0) return "";
+  const most = [before !== null && "total" in before ? before.total?.max : null, after.total?.max];
+  const [was = 0, is = 0] = most.map(Number);
+  if (most.includes(null) || most.includes(undefined) || was === 0) return "";
   const percent = Math.round(((is - was) / was) * 100);
-  return ` (${is > was ? "+" : "−"}${money(Math.abs(is - was))}, ${percent > 0 ? "+" : ""}${percent} %)`;
+  return ` (${is > was ? "+" : "−"}${money(
+    Math.abs(is - was)
+      .toFixed(6)
+      .replace(/0{1,4}$/, ""),
+  )}, ${percent > 0 ? "+" : ""}${percent} %)`;
 }
 
-function money(micros: number | null): string {
-  return micros === null ? "no price" : `$${(micros / 1e6).toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
+function money(usd: string | null): string {
+  return usd === null ? "no price" : `$${usd}`;
 }
 
 /** Formats text from the pull request as inline code, without markup. */

@@ -7,11 +7,14 @@ import { inSentence, nextLines } from "./text/next-line.ts";
 type Style = Parameters<typeof styleText>[0];
 
 export interface CommandOutput {
-  readonly hasPrinted: boolean;
   print(text: string): void;
   /** Prints a line to stdout, and adds the launcher and flags to commands in it. */
   tell(text: string): void;
   printJson(document: unknown): void;
+  /** Prints one of several documents, each on a line of its own. */
+  printJsonLine(document: unknown): void;
+  /** Prints the document of a refusal, unless the command has printed its only document or other text. */
+  refuse(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;
   next(...steps: readonly string[]): void;
@@ -24,18 +27,25 @@ export function createOutput(io: Io): CommandOutput {
   const colour = hasColour(io.stderr, io.env);
   const { launcher } = io;
   let flags: readonly string[] = [];
-  let hasPrinted = false;
+  let printed: "nothing" | "lines" | "text" = "nothing";
   const line = (text: string) => `${withoutControl(withLauncher(inSentence(text, flags), launcher))}\n`;
   const write = (text: string) => {
-    hasPrinted = true;
+    printed = "text";
     io.stdout.write(text);
   };
+  const printJson = (document: unknown) => write(`${withoutControl(JSON.stringify(document, null, 2))}\n`);
+  const printJsonLine = (document: unknown) => {
+    write(`${withoutControl(JSON.stringify(document))}\n`);
+    printed = "lines";
+  };
   return {
-    get hasPrinted() {
-      return hasPrinted;
-    },
     print: (text) => write(`${withoutControl(text)}\n`),
-    printJson: (document) => write(`${withoutControl(JSON.stringify(document, null, 2))}\n`),
+    printJson,
+    printJsonLine,
+    refuse(document) {
+      if (printed === "nothing") printJson(document);
+      else if (printed === "lines") printJsonLine(document);
+    },
     tell: (text) => write(line(text)),
     say: (text) => io.stderr.write(line(text)),
     next(...steps) {

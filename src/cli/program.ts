@@ -47,7 +47,7 @@ function sayRefusal(
   args: readonly string[],
   refusal: { readonly code: string; readonly message: string; readonly next: string },
 ): void {
-  if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
+  if (args.includes("--json")) output.refuse({ ok: false, ...refusal });
 }
 
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {

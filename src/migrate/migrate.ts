@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Catalog, generateModels } from "../core/catalog/index.ts";
+import { toDocument } from "../core/kit/document.ts";
 import { writeDurably } from "../core/kit/durable-file.ts";
 import { assetReport, bodyReport, refusedReports } from "./body-reports.ts";
 import { type Checked, check, type Mistake, problemsOf } from "./check.ts";
@@ -173,7 +174,7 @@ export function migrationFiles(migration: Migration, catalog: Catalog): { readon
   const { source, report } = migration;
   return {
     ...(source !== null && { "pipeline.ts": source, "models.ts": generateModels(catalog) }),
-    "report.json": `${JSON.stringify(report, null, 2)}\n`,
+    "report.json": `${JSON.stringify(toDocument(report), null, 2)}\n`,
     "report.md": reportMarkdown(report),
   };
 }

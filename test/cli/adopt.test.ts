@@ -9,11 +9,7 @@ import { openShowrunner, pipeline } from "../../src/index.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
-
-const bell = pipeline("bell", {
-  input: z.object({}),
-  build: ({ job }) => ({ bell: job("bell", "image-1", { prompt: "a bell" }) }),
-});
+import { bell, unresolvedRun } from "./support/unresolved.ts";
 
 describe("a submit that was never answered", () => {
   let service: Service;
@@ -24,32 +20,8 @@ describe("a submit that was never answered", () => {
 
   afterEach(() => service?.stop());
 
-  /** A client whose submit is never answered; it may have arrived. */
-  function unlucky(client: Client, arrives: boolean): Client {
-    const submit: Client["submit"] = async (request, options) => {
-      if (arrives) await client.submit(request, options);
-      const cause = new Error("no answer");
-      throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
-    };
-    return { ...client, submit };
-  }
-
-  /** A folder with a journal in which run x waits for a word about its step "bell". */
-  async function unresolvedRun(arrives: boolean): Promise<{ cwd: string; env: Service["env"] }> {
-    const cwd = emptyFolder();
-    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
-    const journal = join(cwd, ".showrunner/journal.db");
-    const options = { journal, clock: skippingClock(), idempotencyWindowMs: 1 };
-    const show = await openShowrunner({ client: unlucky(client, arrives), ...options });
-    const run = await show.run(bell, {}, { id: "x", outDir: join(cwd, "out") });
-    expect((await run.result()).pause?.reason).toBe("unresolved");
-    await show.close();
-    await client.close();
-    return { cwd, env: service.env };
-  }
-
   test("is listed with the jobs it may have created, adopted, and the run continues without paying again", async () => {
-    const options = await unresolvedRun(true);
+    const options = await unresolvedRun(service, true);
     const { jobs_created: before } = await service.stats();
     const retryOrPause = await cli(["resume", "x"], options);
     expect(retryOrPause.code, retryOrPause.stderr).toBe(3);
@@ -73,7 +45,7 @@ describe("a submit that was never answered", () => {
   });
 
   test("that created no job is given up with none", async () => {
-    const options = await unresolvedRun(false);
+    const options = await unresolvedRun(service, false);
     const listed = await cli(["adopt", "x", "bell"], options);
     expect(listed.stdout).toBe("");
     // An empty list is no proof: the way to give it up comes with a warning.
@@ -86,7 +58,7 @@ describe("a submit that was never answered", () => {
   });
 
   test("does not keep its run from new limits, which the journal then holds", async () => {
-    const options = await unresolvedRun(false);
+    const options = await unresolvedRun(service, false);
     const limits = ["--budget", "9", "--max-unquoted", "1.5", "--wait-for-funds", "1s"];
     const { code, stderr } = await cli(["resume", "x", ...limits], options);
     expect(code, stderr).toBe(3);
@@ -96,7 +68,7 @@ describe("a submit that was never answered", () => {
   });
 
   test("is not resolved with a job that is another step's", async () => {
-    const options = await unresolvedRun(false);
+    const options = await unresolvedRun(service, false);
     const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
     const show = await openShowrunner({ client, journal: join(options.cwd, ".showrunner/journal.db") });
     const other = await (await show.run(bell, {}, { id: "y", outDir: join(options.cwd, "out-y") })).result();
@@ -157,7 +129,7 @@ describe("steps whose submits were never answered", () => {
     expect(listed.stderr).toContain(`Next: showrunner adopt x bell-1 job_`);
     const open = JSON.parse((await cli(["adopt", "x", "--json"], options)).stdout);
     expect(open).toHaveLength(5);
-    expect(open[0]).toMatchObject({ step: "bell-1", prompt: "bell number 1", hold: "0.02" });
+    expect(open[0]).toMatchObject({ step: "bell-1", prompt: "bell number 1", held: "0.02" });
     const [first] = open[0].candidates;
     expect(first).toMatchObject({ match: "prompt", prompt: "bell number 1", cost: "0.02" });
     expect(listed.stdout).toContain(first.job_id);

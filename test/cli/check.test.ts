@@ -67,17 +67,17 @@ describe("check --against a copy of a journal of another account", () => {
     expect(exit, stderr).toBe(1);
     const { runs, others } = JSON.parse(stdout) as { runs: { steps: unknown[] }[]; others: number };
     expect(others).toBe(0);
-    expect(runs).toMatchObject([{ runId: "c1", pipeline: "cards", isSame: false, problems: [] }]);
+    expect(runs).toMatchObject([{ id: "c1", pipeline: "cards", same: false, problems: [] }]);
     expect(runs[0]!.steps).toEqual([
       {
         path: "card",
         cause: "changed",
-        costMicros: 20_000,
+        cost: "0.02",
         fields: [{ field: "input.prompt", before: "hi", after: "hi!" }],
       },
-      { path: "extra", cause: "new", costMicros: 20_000, fields: [] },
-      { path: "fine", cause: "uses", costMicros: 0, fields: [] },
-      { path: "logo", cause: "gone", costMicros: null, fields: [] },
+      { path: "extra", cause: "new", cost: "0.02", fields: [] },
+      { path: "fine", cause: "uses", cost: "0.00", fields: [] },
+      { path: "logo", cause: "gone", cost: null, fields: [] },
     ]);
     expect(stderr).toContain("1 of 1 unfinished run would change: $0.04 to run the changed and new steps.");
     expect((await readFile(join(folder, "ci/copy.db"))).equals(before)).toBe(true);

@@ -30,7 +30,7 @@ describe("plan foretells", () => {
 
   test("the same in one document with --json", async () => {
     const { stdout } = await plan("--json", "--concurrency", "1");
-    expect(JSON.parse(stdout)).toMatchObject({ forecastMs: expect.any(Number), risks: [] });
+    expect(JSON.parse(stdout)).toMatchObject({ expected_ms: expect.any(Number), risks: [] });
   });
 
   test("of what may have expired only what somebody must act on", () => {

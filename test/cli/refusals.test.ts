@@ -160,7 +160,7 @@ describe("with a service of its own", () => {
     expect(paused.stderr).toContain("Next: showrunner resume poor");
     expect(JSON.parse(paused.stdout)).toMatchObject({
       status: "paused",
-      pause: { reason: "funds", fundingUrl: expect.stringMatching(/^http/) },
+      pause: { reason: "funds", funding_url: expect.stringMatching(/^http/) },
     });
     const half = await service.stats();
     expect(half.jobs_created - before.jobs_created).toBe(1);

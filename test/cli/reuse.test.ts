@@ -72,8 +72,8 @@ describe("--profile", () => {
   test("runs the pipeline as that profile has it, and a name that there is not is a problem", async () => {
     const { stdout, code } = await cli(["plan", "pair.ts", "--profile", "draft", "--json"], options);
     expect(code).toBe(0);
-    const { plan } = JSON.parse(stdout) as { readonly plan: { readonly steps: readonly { readonly input: object }[] } };
-    expect(plan.steps[1]?.input).toMatchObject({ prompt: "quick" });
+    const { steps } = JSON.parse(stdout) as { readonly steps: readonly { readonly input: object }[] };
+    expect(steps[1]?.input).toMatchObject({ prompt: "quick" });
     const wrong = await cli(["plan", "pair.ts", "--profile", "darft"], options);
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain("did you mean draft?");

@@ -68,7 +68,7 @@ describe("showrunner run --each", () => {
     expect(planned.stderr).toContain("Next: showrunner run cards.ts --each rows.csv");
     const { stdout } = await cli(["plan", "cards.ts", "--each", "rows.csv", "--json"], options);
     const { rows, ...sums } = JSON.parse(stdout);
-    expect(sums).toEqual({ ok: true, expected: "0.04", max: "0.04" });
+    expect(sums).toEqual({ ok: true, total: { expected: "0.04", max: "0.04" } });
     expect(rows[1]).toMatchObject({ line: 3, expected: "0.02", max: "0.02", open_steps: [], status: null });
     expect(await jobsCreated()).toBe(before);
     expect((await cli(["runs"], options)).stderr).toContain("No runs yet");
@@ -233,7 +233,13 @@ describe("showrunner run --each", () => {
     const printed = await each("--budget", "1", "--json");
     const lines = printed.stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line)).filter(({ status }) => status === "replaced")).toMatchObject([
-      { line: null, id, cost: "0.00", held: "0.00", next: expect.stringContaining(`showrunner resume ${id}`) },
+      {
+        line: null,
+        id,
+        cost: "0.00",
+        held: "0.00",
+        next: { command: expect.stringContaining(`showrunner resume ${id}`) },
+      },
     ]);
     expect((await cli(["resume", id!], options)).code).toBe(0);
     expect((await each("--budget", "1")).stderr).not.toContain("replaced");

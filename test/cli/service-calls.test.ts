@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { wireForm } from "../../src/cli/service/present.ts";
+import { toDocument } from "../../src/core/kit/document.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
@@ -142,16 +142,12 @@ describe("calls of the API", () => {
   });
 });
 
-describe("the form that programs get", () => {
-  test("is snake_case with decimal amounts, and leaves documents of others alone", () => {
-    expect(
-      wireForm({ jobId: "j", costMicros: 290_000, spentMicros: null, data: { aB: 1 }, outputs: [{ assetId: "a" }] }),
-    ).toEqual({
-      job_id: "j",
-      cost: "0.29",
-      spent: null,
-      data: { aB: 1 },
-      outputs: [{ asset_id: "a" }],
-    });
+test("a document is snake_case with decimal amounts and ISO instants, and leaves data of others alone", () => {
+  const job = { jobId: "j", costMicros: 290_000, spentMicros: null, isOpen: true, data: { aB: 1 }, tags: { aB: "1" } };
+  const price = { totalMicros: { min: 0, max: null }, holdMicros: 20_000, runId: "r", since: 0, tookMs: 5 };
+  expect(toDocument({ ...job, ...price, outputs: [{ assetId: "a", expiresAt: 0 }] })).toEqual({
+    ...{ job_id: "j", cost: "0.29", spent: null, open: true, data: { aB: 1 }, tags: { aB: "1" } },
+    ...{ total: { min: "0.00", max: null }, held: "0.02", run: "r", since: "1970-01-01T00:00:00.000Z", took_ms: 5 },
+    outputs: [{ asset_id: "a", expires_at: "1970-01-01T00:00:00.000Z" }],
   });
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { explainError } from "../../src/cli/explain-error.ts";
-import { listText, oneText, wireForm } from "../../src/cli/service/present.ts";
+import { listText, oneText } from "../../src/cli/service/present.ts";
 import { ApiError } from "../../src/core/api/index.ts";
+import { toDocument } from "../../src/core/kit/document.ts";
 
 const SIGNED = "https://s3.test/a.png?X-Amz-Signature=hidden#part-hidden";
 const NAMED = "https://me:hidden@s3.test/b";
@@ -28,7 +29,7 @@ test("an answer has addresses whole where they were asked for, and nowhere else"
     inputSchema: { properties: { image: { default: SIGNED, examples: [NAMED] } } },
     outputs: [{ url: SIGNED, note: NAMED }],
   };
-  for (const text of [JSON.stringify(wireForm(answer)), oneText(answer)]) {
+  for (const text of [JSON.stringify(toDocument(answer)), oneText(answer)]) {
     expect(text.match(/hidden/g)).toHaveLength(2);
     expect(text).toContain(`"url":"${SIGNED}"`);
   }

@@ -65,7 +65,7 @@ test("a run whose process was killed is driven, and one that waits for a person 
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { readonly id: string });
-  expect(ended).toMatchObject([{ id: "c", status: "paused", pause: "approval" }]);
+  expect(ended).toMatchObject([{ id: "c", status: "paused", pause: { reason: "approval" } }]);
 });
 
 test("--once exits as unfinished and reports why when a run could not be driven", async () => {

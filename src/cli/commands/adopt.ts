@@ -1,4 +1,5 @@
 import type { UnresolvedStep } from "../../core/engine/index.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
@@ -6,7 +7,6 @@ import { type Context, withShowrunner } from "../context.ts";
 import { isAgreed, isYes } from "../input/confirm.ts";
 import type { CommandOutput } from "../output.ts";
 import type { Flags } from "../program/flags.ts";
-import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted, shorten, table } from "../text/table.ts";
 
@@ -102,7 +102,7 @@ async function listOne(
   const one = (await show.unresolved(runId)).find((open) => open.step === step);
   // If the step is not unresolved, the engine throws with the reason.
   const candidates = one?.candidates ?? (await show.candidates(runId, step));
-  if (flags.json) output.printJson(wireForm(candidates));
+  if (flags.json) output.printJson(toDocument(candidates));
   if (one === undefined) return ExitCode.unfinished;
   output.say(questionLine(one, output));
   if (!flags.json && candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
@@ -128,7 +128,7 @@ async function listOne(
 }
 
 function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["adopt"]): ExitCode {
-  if (flags.json) output.printJson(wireForm(open));
+  if (flags.json) output.printJson(toDocument(open));
   for (const one of open) {
     output.say(questionLine(one, output));
     if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));

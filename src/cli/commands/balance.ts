@@ -1,8 +1,8 @@
-import { dollars, formatUsd } from "../../core/kit/money.ts";
+import { toDocument } from "../../core/kit/document.ts";
+import { dollars } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
-import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
 export async function balance(context: Context, flags: ServiceFlags): Promise<ExitCode> {
@@ -11,8 +11,7 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     sayWhere(show, context);
     const [{ balanceMicros, currency }, journal] = await Promise.all([show.balance(), show.spending()]);
     if (flags.json) {
-      const caps = journal.caps.map((cap) => ({ ...cap, endsAt: instant(cap.endsAt) }));
-      output.printJson(wireForm({ balance: formatUsd(balanceMicros), currency, journal: { ...journal, caps } }));
+      output.printJson(toDocument({ balanceMicros, currency, journal }));
       return ExitCode.done;
     }
     output.print(`${dollars(balanceMicros)} ${currency}`);
@@ -22,7 +21,7 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     output.say(`Runs in this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
     for (const one of journal.caps) {
       const whose = one.tag === null ? "All runs" : `Runs with ${visible(one.tag)}`;
-      const until = one.endsAt === null ? "" : ` until ${instant(one.endsAt)}`;
+      const until = one.endsAt === null ? "" : ` until ${new Date(one.endsAt).toISOString()}`;
       const so = `${dollars(one.spentMicros)} spent, ${dollars(one.heldMicros)} reserved (cap: ${dollars(one.capMicros)})`;
       output.say(`${whose}${until}: ${so}`);
     }
@@ -33,8 +32,4 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     }
     return ExitCode.done;
   });
-}
-
-function instant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

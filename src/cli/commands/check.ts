@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { toDocument } from "../../core/kit/document.ts";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { Drift, Problem, Showrunner } from "../../index.ts";
@@ -23,7 +24,7 @@ export async function check(context: Context, named: readonly string[], flags: F
       async (show) => {
         sayWhere(show, context);
         const checked = await checkRuns(show, pipelines);
-        if (flags.json) output.printJson(checked);
+        if (flags.json) output.printJson(toDocument(checked));
         else if (checked.runs.some(({ isSame }) => !isSame)) output.print(checkTable(checked, io.stdout.columns));
         return sayVerdict(checked, context);
       },
@@ -45,7 +46,7 @@ function sayVerdict({ runs, others }: Checked, { output }: Context): ExitCode {
   }
   output.say(`${differ.length} of ${counted(runs.length, "unfinished run")} would change: ${totalOf(differ)}.${left}`);
   output.next(
-    `let these runs finish with their old code, rename the changed pipeline, or accept the changes: showrunner resume ${visible(differ[0]!.runId)} --file FILE --accept-changes`,
+    `let these runs finish with their old code, rename the changed pipeline, or accept the changes: showrunner resume ${visible(differ[0]!.id)} --file FILE --accept-changes`,
   );
   return ExitCode.failed;
 }
@@ -100,7 +101,7 @@ interface CheckedStep {
 }
 
 interface CheckedRun {
-  readonly runId: string;
+  readonly id: string;
   readonly pipeline: string;
   readonly status: string;
   readonly isSame: boolean;
@@ -128,7 +129,7 @@ async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[])
     const { problems, totalMicros } = drift;
     const steps = stepsOf(drift);
     const isSame = steps.length === 0 && problems.length === 0;
-    runs.push({ runId, pipeline: name, status, isSame, steps, problems, totalMicros });
+    runs.push({ id: runId, pipeline: name, status, isSame, steps, problems, totalMicros });
   }
   return { runs, others: open.length - runs.length };
 }
@@ -177,8 +178,8 @@ function checkTable({ runs }: Checked, width?: number): string {
   return parts.join("\n\n");
 }
 
-function runLines({ runId, pipeline, status, steps, problems }: CheckedRun, width?: number): string {
-  const head = `${visible(runId)} (${visible(pipeline)}, ${visible(status)})`;
+function runLines({ id, pipeline, status, steps, problems }: CheckedRun, width?: number): string {
+  const head = `${visible(id)} (${visible(pipeline)}, ${visible(status)})`;
   const more = steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more steps`] : [];
   const rows = steps.length === 0 ? [] : [table(steps.slice(0, MOST_STEPS), columns, width), ...more];
   return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");

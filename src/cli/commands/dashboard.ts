@@ -144,7 +144,7 @@ export async function dashboard(
       await writeDurably(join(folder, ADDRESS_FILE), served.origin);
       // Reading `interrupt` installs the signal handlers. A caller may send a signal as soon as the address is printed.
       const { interrupt } = io;
-      if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
+      if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewer_url: served.viewerUrl });
       else output.print(served.url);
       output.say("Open this address in a browser. It contains a secret token: do not share it. Press Ctrl-C to stop.");
       if (options.publicUrl !== undefined) output.say(`Only review links are served at ${options.publicUrl}.`);

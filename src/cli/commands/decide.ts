@@ -1,3 +1,4 @@
+import { toDocument } from "../../core/kit/document.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
@@ -62,7 +63,7 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
     const waiting = await show.waiting();
     const [first] = waiting;
     const shown = queue.filter(({ value }) => waiting.some((one) => value(one) !== ""));
-    if (flags.json) output.printJson(waiting.map(({ runId, ...one }) => ({ id: runId, ...one })));
+    if (flags.json) output.printJson(toDocument(waiting));
     else if (first === undefined) output.say("No step is waiting for a decision.");
     else {
       output.tell(table(waiting, shown, io.stdout.columns));
@@ -169,7 +170,7 @@ async function waitingIn(
 async function list(show: Showrunner, context: Context, runId: string, flags: Flags["approve"]): Promise<ExitCode> {
   const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
-  if (flags.json) output.printJson(waiting);
+  if (flags.json) output.printJson(waiting.map((one) => ({ ...one, compared: toDocument(one.compared) })));
   for (const { step, message, choose, shows, compared, refused, decided } of waiting) {
     output.say(`${output.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
     if (!flags.json && shows.length > 0) output.print(table(shows, columns, io.stdout.columns));

@@ -16,7 +16,7 @@ export async function events(context: Context, runId: string, flags: Flags["even
       return ExitCode.done;
     }
     for await (const event of stored) {
-      if (flags.json) output.print(JSON.stringify(event));
+      if (flags.json) output.printJsonLine(event);
       else output.tell(line(event));
     }
     return io.interrupt.aborted ? ExitCode.interrupted : ExitCode.done;

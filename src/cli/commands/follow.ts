@@ -1,3 +1,4 @@
+import { toDocument } from "../../core/kit/document.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { own } from "../../core/kit/own.ts";
 import type { RunDocument, RunHandle, RunResult } from "../../index.ts";
@@ -119,7 +120,7 @@ const mends: Readonly<Record<string, string>> = {
 };
 
 function document(result: RunResult): unknown {
-  return { ...result.report, pause: result.pause, still_running: result.openJobs, returned: result.outputs };
+  return { ...result.report, still_running: toDocument(result.openJobs) };
 }
 
 function sayEnd(result: RunResult, { output }: Context): void {

@@ -1,9 +1,9 @@
 import { formatBytes } from "../../core/kit/byte-size.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import { duration, readDuration } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
-import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
@@ -13,7 +13,7 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
   return withJournal(flags, async (show) => {
     const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
-    if (flags.json) output.printJson(wireForm(report));
+    if (flags.json) output.printJson(toDocument(report));
     else for (const runId of report.runs) output.print(visible(runId));
     for (const { runId, reason } of report.skipped) {
       const [why, next] =

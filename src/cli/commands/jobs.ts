@@ -1,9 +1,10 @@
 import type { FollowEvent } from "../../core/api/index.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { whileWorking } from "../live/redraw.ts";
 import type { Flags } from "../program/flags.ts";
-import { limitOf, printList, printOne, some, wireForm, withClient } from "../service/present.ts";
+import { limitOf, printList, printOne, some, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -22,7 +23,8 @@ export function getJob(context: Context, id: string, flags: Flags["jobs get"]): 
 export function followJob({ io, output }: Context, id: string, flags: Flags["jobs follow"]): Promise<ExitCode> {
   return withClient(flags, {}, async (client) => {
     for await (const event of client.follow(id, { signal: io.interrupt }))
-      output.print(flags.json ? JSON.stringify(wireForm(event)) : followText(event));
+      if (flags.json) output.printJsonLine(toDocument(event));
+      else output.print(followText(event));
   });
 }
 

@@ -1,11 +1,11 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
+import { toDocument } from "../../core/kit/document.ts";
 import type { Claim, Credentials, DigitalSourceType, FileMarks } from "../../core/marks/index.ts";
 import type { Manifest } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
-import { wireForm } from "../service/present.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
 interface ShownFile extends FileMarks {
@@ -29,7 +29,7 @@ export async function marks(
   const options = { folder: io.cwd, ...(trust !== undefined && { trust }) };
   const shown: ShownFile[] = [];
   for (const file of files) shown.push(await readFileMarks(file, resolve(io.cwd, file), options));
-  if (flags.json) output.printJson(wireForm(shown));
+  if (flags.json) output.printJson(toDocument(shown));
   else output.print(shown.map(lines).join("\n"));
   return ExitCode.done;
 }
@@ -110,9 +110,9 @@ const USAGE = "showrunner sign FILE --cert CHAIN.pem --key KEY.pem";
 interface Signed {
   readonly file: string;
   readonly signed: string;
-  readonly digital_source_type: DigitalSourceType;
+  readonly digitalSourceType: DigitalSourceType;
   /** Whether models and ingredients come from the manifest next to the file. */
-  readonly from_manifest: boolean;
+  readonly fromManifest: boolean;
 }
 
 export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<ExitCode> {
@@ -126,7 +126,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       const { claim, isOfManifest } = await claimFor(file, path, flags.sourceType);
       await signFile(path, { ...pair, claim, out, folder: io.cwd });
       const { digitalSourceType } = claim;
-      done.push({ file, signed: out, digital_source_type: digitalSourceType, from_manifest: isOfManifest });
+      done.push({ file, signed: out, digitalSourceType, fromManifest: isOfManifest });
       if (!flags.json) output.print(visible(out));
       if (!isOfManifest)
         output.say(
@@ -138,7 +138,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       throw usageError(`${visible(file)}: ${visibleError(error)}`, next ?? USAGE, error);
     }
   }
-  if (flags.json) output.printJson(done);
+  if (flags.json) output.printJson(toDocument(done));
   return ExitCode.done;
 }
 

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import type { Catalog, Pipeline } from "../../index.ts";
 import type { Decision, Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
@@ -42,7 +43,7 @@ export async function migrate(context: Context, file: string, flags: Flags["migr
       if (flags.verify) migration = await verified(migration, { pipeline, catalog, target, context });
     }
     const files = await writeMigration(folder, migration, catalog);
-    if (flags.json) output.printJson(migration.report);
+    if (flags.json) output.printJson(toDocument(migration.report));
     else for (const path of files) output.print(visible(relative(io.cwd, path) || path));
     return finishRun(migration.report, context, relative(io.cwd, folder) || ".");
   } finally {
@@ -141,7 +142,7 @@ async function refuseEdited(migration: Migration, folder: string, flags: Flags["
   const existing = await readFile(path, "utf8").catch(() => null);
   if (existing === null || existing === migration.source || flags.force) return;
   const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
-  if (report.includes(`"sourceSha256": "${hash("sha256", existing)}"`)) return;
+  if (report.includes(`"source_sha256": "${hash("sha256", existing)}"`)) return;
   const next = "choose another --out, or overwrite the file with --force";
   throw usageError(`${visible(path)} was edited since it was generated`, next);
 }

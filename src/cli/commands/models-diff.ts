@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { CatalogChange } from "../../core/catalog/index.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import type { Catalog, Problem, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
@@ -7,7 +8,6 @@ import { inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { problemList } from "../report/warning-lines.ts";
-import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -31,7 +31,7 @@ export async function modelsDiff(
     const changes = diffCatalogs(before, after);
     const pipelines: Checked[] = [];
     for (const file of files) pipelines.push(await check(show, file, context, flags));
-    if (flags.json) output.printJson({ changes: wireForm(changes), pipelines });
+    if (flags.json) output.printJson(toDocument({ changes, pipelines }));
     else say(changes, pipelines, context);
     const broken = changes.filter(({ isBreaking }) => isBreaking).length;
     const wrong = pipelines.filter(({ ok }) => !ok);

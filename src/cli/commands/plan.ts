@@ -1,6 +1,8 @@
 import { likelyAddress } from "../../core/kit/deployments.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { dollars } from "../../core/kit/money.ts";
+import { openSteps } from "../../core/kit/price-text.ts";
 import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
 import type { Plan, Problem, Quote, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
@@ -80,10 +82,18 @@ async function sayPlan(
   const { io, output } = context;
   const drawing = diagramOptions(quote);
   if (flags.svg !== undefined) await writeSvg(drawn, drawing, flags.svg, context);
-  if (flags.json) return output.printJson({ ...quote, ...(against !== null && { against }) });
+  if (flags.json) return output.printJson(quoteDocument(quote, drawn, against));
   if (flags.mermaid) return output.print(await mermaid(drawn, drawing));
   output.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote), ...offerLines(quote)].join("\n"));
   if (against !== null) output.print(["", ...comparisonLines(against)].join("\n"));
+}
+
+/** The names of a handler's `QuoteDocument`, with the details that only the operator may know. */
+function quoteDocument(quote: Quote, { pipeline, steps }: Plan, against: PlanComparison | null): unknown {
+  const { plan: _, totalMicros, expectedMicros, ...rest } = quote;
+  const total = { ...totalMicros, expected: expectedMicros };
+  const open = { openSteps: openSteps(quote.prices), stepCount: steps.length };
+  return toDocument({ ...rest, totalMicros: total, ...open, pipeline, steps, ...(against !== null && { against }) });
 }
 
 async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
@@ -112,15 +122,22 @@ export function reportProblems(
   { args, output, io }: Context,
   flags: Pick<ServiceFlags, "json" | "baseUrl">,
 ): ExitCode {
-  if (flags.json) output.printJson({ ok: false, problems });
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  output.say(`${output.paint(["bold", "red"], count)} in the plan; nothing was submitted:`);
-  output.say(problemList(problems));
   const baseUrl = flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL;
   const likely = baseUrl ? likelyAddress(baseUrl) : null;
   const check = args[0] === "plan" ? "" : "; `showrunner plan` checks without spending";
-  const next = `correct ${problems.length === 1 ? "it" : "them"} and try again${check}`;
   const isNoModel = problems.every(({ code }) => code === "unknown-model");
-  output.next(isNoModel && likely !== null ? `check whether the base URL should be ${visible(likely)}` : next);
+  const next =
+    isNoModel && likely !== null
+      ? `check whether the base URL should be ${visible(likely)}`
+      : `correct ${problems.length === 1 ? "it" : "them"} and try again${check}`;
+  const message = "in the plan; nothing was submitted";
+  if (flags.json) {
+    const refusal = { ok: false, code: "PLAN_PROBLEMS", message: `${count} ${message}`, next };
+    output.refuse({ ...refusal, problems: toDocument(problems) });
+  }
+  output.say(`${output.paint(["bold", "red"], count)} ${message}:`);
+  output.say(problemList(problems));
+  output.next(next);
   return ExitCode.refused;
 }

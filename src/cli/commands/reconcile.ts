@@ -1,9 +1,10 @@
 import type { ReconcileReport } from "../../core/engine/index.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { throttle } from "../live/redraw.ts";
 import type { ServiceFlags } from "../program/flags.ts";
-import { type Columns, columns, listText, wireForm } from "../service/present.ts";
+import { type Columns, columns, listText } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
 interface Finding extends Columns {
@@ -20,7 +21,7 @@ export async function reconcile(context: Context, runId: string | undefined, fla
       onProgress: ({ reading, done, total }) => throttled(() => output.say(`  ${reading}: ${done} of ${total}`)),
     });
     const found = findings(report).filter(({ items }) => items.length > 0);
-    if (flags.json) output.printJson(wireForm(report));
+    if (flags.json) output.printJson(toDocument(report));
     for (const finding of found) {
       const { title, items, next } = finding;
       output.say(`${output.paint(["bold", "yellow"], title)} (${items.length})`);
@@ -34,7 +35,7 @@ export async function reconcile(context: Context, runId: string | undefined, fla
 }
 
 function findings(report: ReconcileReport): readonly Finding[] {
-  const own = ["run_id", "step", "job_id"] as const;
+  const own = ["run", "step", "job_id"] as const;
   return [
     {
       title:
@@ -64,7 +65,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     },
     {
       title: "Runs whose ledger and events differ",
-      ...columns(report.ledgers, ["run_id", "events", "ledger"]),
+      ...columns(report.ledgers, ["run", "events", "ledger"]),
       next: "showrunner events <run-id>",
     },
     {
@@ -74,7 +75,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     },
     {
       title: "Unanswered chats, each of which may have been charged up to this amount",
-      ...columns(report.abandonedChats, ["run_id", "step", "model", "sent_at", "unconfirmed"]),
+      ...columns(report.abandonedChats, ["run", "step", "model", "sent_at", "unconfirmed"]),
       next: "check the jobs of the same model in the lists above: each of them was charged",
     },
   ];

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { toDocument } from "../../core/kit/document.ts";
 import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import { isRunFinal, loadRun } from "../../core/view/index.ts";
 import type { Drift, Json, Pipeline, ResumeOptions, Showrunner } from "../../index.ts";
@@ -327,7 +328,7 @@ async function sayDrift(
   output.next(
     `${repeatedCommand(context, "--accept-changes")}${yes}   (or omit ${wantedBy(requested)} to continue as planned)`,
   );
-  if (flags.json) output.printJson({ id: runId, drift });
+  if (flags.json) output.printJson({ id: runId, drift: toDocument(drift) });
   return ExitCode.unfinished;
 }
 

@@ -1,3 +1,4 @@
+import { toDocument } from "../../core/kit/document.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import type { ReviewLinkRow } from "../../core/view/index.ts";
 import type { JournalStore } from "../../index.ts";
@@ -44,7 +45,7 @@ async function create(
   const now = Date.now();
   const { link, token } = await createReviewLink(journal, { scope, expiresMs, maxUses }, now);
   const url = reviewLinkUrl(origin, token);
-  if (flags.json) output.printJson({ ...document(reviewLinkView(link, now)), url });
+  if (flags.json) output.printJson(toDocument({ ...reviewLinkView(link, now), url }));
   else output.print(url);
   output.say(
     `Anyone with this address can decide on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
@@ -78,7 +79,7 @@ async function list({ io, output }: Context, journal: JournalStore, flags: Flags
   const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const now = Date.now();
   const links = (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
-  if (flags.json) output.printJson(links.map(document));
+  if (flags.json) output.printJson(toDocument(links));
   else if (links.length > 0) output.print(table(links, columns, io.stdout.columns));
   else {
     output.say("No review links yet.");
@@ -100,7 +101,7 @@ async function revoke(
   if (link === null) {
     throw usageError(`--revoke ${visible(id)}: this link does not exist`, "showrunner review-link --list");
   }
-  if (flags.json) output.printJson(document(reviewLinkView(link, now)));
+  if (flags.json) output.printJson(toDocument(reviewLinkView(link, now)));
   output.say(`Revoked: the link no longer shows ${visible(shown(reviewLinkView(link, now)))} or accepts decisions.`);
   return ExitCode.done;
 }
@@ -108,10 +109,6 @@ async function revoke(
 function shown({ tags, runId, step }: ReviewLinkView): string {
   const runs = [...tags, ...(runId === null ? [] : [`run ${runId}`])].join(", ");
   return step === null ? runs : `${runs}, step ${step}`;
-}
-
-function document({ createdAt, expiresAt, runId, maxUses, ...link }: ReviewLinkView) {
-  return { ...link, run: runId, max_uses: maxUses, created_at: iso(createdAt), expires_at: iso(expiresAt) };
 }
 
 function iso(at: number): string {

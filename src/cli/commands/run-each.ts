@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type BulkQuote, checkEach, type RowOutcome } from "../../core/engine/index.ts";
+import { toDocument } from "../../core/kit/document.ts";
 import { dollars, formatUsd, parseUsd, wholeCents } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { BATCH_TAG, tagText } from "../../core/kit/tags.ts";
@@ -102,22 +103,10 @@ const rowColumns: readonly Column<PricedRow>[] = [
 ];
 
 function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]): unknown {
-  const usd = (micros: number | null) => (micros === null ? null : formatUsd(micros));
-  return {
-    ok: true,
-    rows: priced.map(({ line, row, expectedMicros, maxMicros, openSteps, known }) => {
-      return {
-        line,
-        id: row.id,
-        expected: usd(expectedMicros),
-        max: usd(maxMicros),
-        open_steps: openSteps,
-        status: known,
-      };
-    }),
-    expected: usd(quote.expectedMicros),
-    max: usd(maxOf(quote)),
-  };
+  const rows = priced.map(({ line, row, expectedMicros, maxMicros, openSteps, known }) => {
+    return { line, id: row.id, expectedMicros, maxMicros, openSteps, status: known };
+  });
+  return toDocument({ ok: true, rows, totalMicros: { expected: quote.expectedMicros, max: maxOf(quote) } });
 }
 
 export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
@@ -189,7 +178,7 @@ async function drive(
     spentMicros += costMicros;
     const { line } = rows[outcome.index]!;
     if (flags.json) {
-      output.print(JSON.stringify({ line, id, status, cost: formatUsd(costMicros), message }));
+      output.printJsonLine({ line, id, status, cost: formatUsd(costMicros), message });
     } else if (status !== "waiting") output.print(`${visible(id)}\t${status}\t${dollars(costMicros)}`);
     if (status === "waiting") return;
     const why = message === null ? "" : `: ${visible(message)}`;
@@ -259,14 +248,14 @@ function sayReplaced(
 ): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
     const message = "its row was changed or removed; only this command continues the run";
-    const command = next?.command ?? `showrunner resume ${id}`;
-    if (json) output.print(JSON.stringify({ line: null, id, status: "replaced", cost, held, message, next: command }));
+    const how = next ?? { command: `showrunner resume ${id}`, note: null };
+    if (json) output.printJsonLine({ line: null, id, status: "replaced", cost, held, message, next: how });
     if (at >= MOST_REPLACED) continue;
     const done = `${steps.filter(({ status }) => status === "succeeded").length} of ${counted(steps.length, "step")} done`;
     output.say(
       `Run ${visible(id)} was replaced: its row was changed or removed. ${dollars(cost)} charged, ${dollars(held)} reserved, ${done}`,
     );
-    output.next(`${command}   (continues the run: downloads results already paid for, and pays for the rest)`);
+    output.next(`${how.command}   (continues the run: downloads results already paid for, and pays for the rest)`);
   }
   const more = replaced.length - MOST_REPLACED;
   if (more > 0) output.next(`showrunner runs   (${more} more runs were replaced)`);
@@ -352,15 +341,17 @@ function sayMistakes(
   flags: Pick<ServiceFlags, "json">,
 ): ExitCode {
   const sorted = [...mistakes].sort((a, b) => a.line - b.line);
-  if (flags.json) output.printJson({ ok: false, file, mistakes: sorted });
-  output.say(`${counted(mistakes.length, "mistake")} in ${visible(file)}; nothing was started:`);
+  const message = `${counted(mistakes.length, "mistake")} in ${visible(file)}; nothing was started`;
+  const next = "correct the file and try again";
+  if (flags.json) output.refuse({ ok: false, code: "INPUT_INVALID", message, next, file, mistakes: sorted });
+  output.say(`${message}:`);
   const alike = Map.groupBy(sorted, ({ column, message }) => JSON.stringify([column, message]));
   for (const same of alike.values()) {
     const { column, message } = same[0]!;
     const where = linesOf(same.map(({ line }) => line));
     output.say(`  ${where}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`);
   }
-  output.next("correct the file and try again");
+  output.next(next);
   return ExitCode.refused;
 }
 

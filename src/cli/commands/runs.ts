@@ -2,7 +2,7 @@ import { formatAgo, MINUTE_MS } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { BATCH_TAG, listedTags, tagText, tagTexts } from "../../core/kit/tags.ts";
-import type { RunRow } from "../../core/view/index.ts";
+import { type RunRow, runLine } from "../../core/view/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
@@ -44,7 +44,10 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
     const tags = tagsOf(flags.tag);
     const { search } = flags;
     const rows = await show.runs({ tags, search });
-    if (flags.json) output.printJson(rows.map(document));
+    if (flags.json)
+      output.printJson(
+        rows.map((row) => ({ ...runLine(row), tags: row.tags, updated_at: new Date(row.updatedAt).toISOString() })),
+      );
     else if (rows.length > 0)
       output.tell(await listing(show, rows, { width: io.stdout.columns, all: tags !== undefined }));
     const wanted = [...(search === undefined ? [] : [JSON.stringify(search)]), ...(tags ? tagTexts(tags) : [])];
@@ -124,17 +127,4 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
   const list = "showrunner approve   (lists all pending decisions; or open Review in showrunner dashboard)";
   output.next(...(decisions.length > MOST_COMMANDS ? [list] : decisions), ...commands);
-}
-
-function document(row: RunRow): unknown {
-  return {
-    id: row.runId,
-    pipeline: row.pipeline,
-    title: row.title,
-    status: row.status,
-    tags: row.tags,
-    created_at: new Date(row.createdAt).toISOString(),
-    updated_at: new Date(row.updatedAt).toISOString(),
-    events: row.lastSeq,
-  };
 }

@@ -1,3 +1,4 @@
+import { toDocument } from "../../core/kit/document.ts";
 import { formatCents, invoiced, parseMarkup } from "../../core/kit/invoice.ts";
 import { dollars, formatUsd } from "../../core/kit/money.ts";
 import { type RunCharges, runCharges } from "../../core/view/index.ts";
@@ -64,11 +65,9 @@ function document(
   asked: { readonly month: string; readonly tags: { readonly [key: string]: string }; readonly markup: string | null },
 ) {
   const of = (section: StatementLine["section"]) =>
-    lines
-      .filter((line) => line.section === section)
-      .map(({ section: _, costMicros: cost, ...line }) => ({ ...line, cost: formatUsd(cost) }));
+    lines.filter((line) => line.section === section).map(({ section: _, ...line }) => line);
   const sections = { charged: of("charged"), unbilled: of("unbilled"), disputed: of("disputed") };
-  return { ...asked, cost: formatUsd(costMicros), amount, ...sections };
+  return toDocument({ ...asked, costMicros, amount, ...sections });
 }
 
 interface StatementLine {

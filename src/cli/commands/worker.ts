@@ -92,7 +92,7 @@ function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["
     if (driven === null || status === "planned" || status === "running") return;
     const { spentMicros, pause } = driven;
     const cost = formatUsd(spentMicros);
-    if (json) output.print(JSON.stringify({ id, status, cost, pause, message }));
+    if (json) output.printJsonLine({ id, status, cost, pause: pause && { reason: pause }, message });
     else output.print(`${visible(id)}\t${status}\t${dollars(cost)}`);
     if (pause !== null) output.say(`${visible(id)}  ${pause}: ${visible(message ?? "")}`);
   };

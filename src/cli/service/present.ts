@@ -1,6 +1,5 @@
 import type { Client } from "../../core/api/index.ts";
-import { redactUrls } from "../../core/kit/clean-text.ts";
-import { formatUsd } from "../../core/kit/money.ts";
+import { type DocumentName, toDocument } from "../../core/kit/document.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { wholeNumber } from "../input/flag-values.ts";
@@ -8,52 +7,15 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
 
-/** Removes queries from URLs, except in fields whose name ends in `url`. */
-export function wireForm(value: unknown, key = ""): unknown {
-  if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
-  if (Array.isArray(value)) return value.map((item) => wireForm(item, key));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
-      const money = key.endsWith("Micros") && (inner === null || typeof inner === "number");
-      const name = snake(money ? key.slice(0, -"Micros".length) : key);
-      return [
-        name,
-        money && typeof inner === "number"
-          ? formatUsd(inner)
-          : verbatim(key)
-            ? withoutQueries(inner)
-            : wireForm(inner, key),
-      ];
-    }),
-  );
-}
-
-function withoutQueries(value: unknown): unknown {
-  if (typeof value === "string") return redactUrls(value);
-  if (Array.isArray(value)) return value.map(withoutQueries);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
-}
-
-/** Fields with documents whose own field names must stay unchanged. */
-function verbatim(key: string): boolean {
-  return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
-}
-
-function snake(key: string): string {
-  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 export function columns<Row extends object>(
   items: readonly Row[],
-  fields: readonly WireName<keyof Row & string>[],
+  fields: readonly DocumentName<keyof Row & string>[],
 ): Columns {
   return { items, fields };
 }
 
 export function listText({ items, fields }: Columns, width?: number): string {
-  const rows = items.map((item) => wireForm(item) as Readonly<Record<string, unknown>>);
+  const rows = items.map((item) => toDocument(item) as Readonly<Record<string, unknown>>);
   return table(
     rows,
     fields.map((field) => ({ title: field, value: (row: (typeof rows)[number]) => cell(row[field]), flexible: true })),
@@ -62,7 +24,7 @@ export function listText({ items, fields }: Columns, width?: number): string {
 }
 
 export function oneText(value: object): string {
-  const entries = Object.entries(wireForm(value) as object);
+  const entries = Object.entries(toDocument(value) as object);
   const wide = Math.max(0, ...entries.map(([key]) => key.length));
   return entries.map(([key, inner]) => `${visible(key).padEnd(wide)}  ${cell(inner)}`).join("\n");
 }
@@ -78,9 +40,9 @@ export function printList<Row extends object>(
   { io, output }: Context,
   { json }: Pick<ServiceFlags, "json">,
   items: readonly Row[],
-  fields: readonly WireName<keyof Row & string>[],
+  fields: readonly DocumentName<keyof Row & string>[],
 ): void {
-  if (json) output.printJson(wireForm(items));
+  if (json) output.printJson(toDocument(items));
   else if (items.length > 0) output.print(listText({ items, fields }, io.stdout.columns));
   else output.say("Nothing found.");
 }
@@ -91,7 +53,7 @@ export function printOne(
   value: object,
   text: string | null = null,
 ): void {
-  if (json) return output.printJson(wireForm(value));
+  if (json) return output.printJson(toDocument(value));
   output.print(oneText(value));
   if (text !== null) output.print(`\n${visibleLines(text)}`);
 }
@@ -117,12 +79,6 @@ export async function some<T>(items: AsyncIterable<T>, most: number): Promise<re
   }
   return found;
 }
-
-type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
-  : "";
-
-type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
 
 export interface Columns {
   readonly items: readonly object[];

@@ -55,11 +55,11 @@ function priceOf({ report }: Migration, quote: QuoteView, service: string): Pric
   const steps = quote.prices
     .filter(({ step }) => jobs.has(step))
     .map(({ step, model, costMicros, basis, reason }): StepPriceReport => {
-      const usd = costMicros === null ? null : formatUsd(costMicros);
-      return { step, model, usd, basis: costMicros === null ? "unquotable" : basis, why: reason };
+      const cost = costMicros === null ? null : formatUsd(costMicros);
+      return { step, model, cost, basis: costMicros === null ? "unquotable" : basis, why: reason };
     });
   const known = quote.prices.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
-  const isWhole = steps.length > 0 && steps.every(({ usd }) => usd !== null);
+  const isWhole = steps.length > 0 && steps.every(({ cost }) => cost !== null);
   const [problem] = quote.problems;
   const why =
     problem !== undefined && steps.length === 0

@@ -134,7 +134,7 @@ function price({ price: found, steps }: MigrationReport): string {
   const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
   const note = why === null ? "" : ` (${escaped(why)})`;
   const head = `Estimated by ${escaped(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
-  const isOpen = found.steps.some(({ usd }) => usd === null);
+  const isOpen = found.steps.some(({ cost }) => cost === null);
   const cap = isOpen
     ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, the most that one such job may cost."
     : "";
@@ -142,8 +142,8 @@ function price({ price: found, steps }: MigrationReport): string {
 }
 
 function priceTable({ steps }: PriceReport): string {
-  const rows = steps.map(({ step, model, usd, basis, why }) => {
-    const amount = usd === null ? "cannot be quoted" : `$${usd}`;
+  const rows = steps.map(({ step, model, cost, basis, why }) => {
+    const amount = cost === null ? "cannot be quoted" : `$${cost}`;
     const remark = basis === "provisional" ? "provisional: media that it uses do not exist yet" : (why ?? "");
     return `| ${code(step)} | ${escaped(model ?? "")} | ${amount} | ${escaped(remark)} |`;
   });

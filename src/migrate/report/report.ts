@@ -153,7 +153,7 @@ export interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
   /** Price in US dollars as a decimal string. Null if the service cannot quote the step in advance. */
-  readonly usd: string | null;
+  readonly cost: string | null;
   /**
    * How the price was determined. `quoted`: for this input. `provisional`: with placeholders for media that do not
    * exist yet. `unquotable`: there is no price in advance.

@@ -27,6 +27,7 @@ declare const runDocument: z.ZodObject<{
   held: z.ZodString;
   created_at: z.ZodString;
   finished_at: z.ZodNullable<z.ZodString>;
+  outputs: z.ZodRecord<z.ZodString, z.ZodUnknown>;
   tags: z.ZodRecord<z.ZodString, z.ZodString>;
   pause: z.ZodNullable<z.ZodObject<{
     reason: z.ZodString;
@@ -240,6 +241,7 @@ declare const callerDocument: z.ZodObject<{
   held: z.ZodString;
   created_at: z.ZodString;
   finished_at: z.ZodNullable<z.ZodString>;
+  outputs: z.ZodRecord<z.ZodString, z.ZodUnknown>;
   pause: z.ZodNullable<z.ZodObject<{
     reason: z.ZodString;
   }, z.core.$strict>>;
@@ -304,7 +306,6 @@ declare const callerDocument: z.ZodObject<{
     values: z.ZodReadonly<z.ZodArray<z.ZodCustom<Json, Json>>>;
     choose: z.ZodBoolean;
   }, z.core.$strict>>>;
-  outputs: z.ZodRecord<z.ZodString, z.ZodUnknown>;
 }, z.core.$strict>;
 type CallerDocument = z.output<typeof callerDocument>;
 declare const runLine: z.ZodObject<{

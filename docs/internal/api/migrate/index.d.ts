@@ -120,7 +120,7 @@ interface MigrationReport {
 interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
-  readonly usd: string | null;
+  readonly cost: string | null;
   readonly basis: string;
   readonly why: string | null;
 }

@@ -1,0 +1,55 @@
+import { redactUrls } from "./clean-text.ts";
+import { formatUsd } from "./money.ts";
+
+/**
+ * Converts an object of the library to a JSON document for programs: names in snake_case, amounts as decimal strings of
+ * US dollars, instants as ISO 8601. Data of users and of the service keeps its names. Removes queries from URLs, except
+ * in fields whose name ends in `url`.
+ */
+export function toDocument(value: unknown, key = ""): unknown {
+  if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
+  if (typeof value === "number") return numberOf(value, key);
+  if (Array.isArray(value)) return value.map((item) => toDocument(item, key));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      nameOf(name),
+      foreign.has(name) ? withoutQueries(inner) : toDocument(inner, key.endsWith("Micros") ? key : name),
+    ]),
+  );
+}
+
+function numberOf(value: number, key: string): number | string {
+  if (key.endsWith("Micros")) return formatUsd(value);
+  return /(?:^since|At)$/.test(key) ? new Date(value).toISOString() : value;
+}
+
+function withoutQueries(value: unknown): unknown {
+  if (typeof value === "string") return redactUrls(value);
+  if (Array.isArray(value)) return value.map(withoutQueries);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
+}
+
+/** Fields whose content is data of a user or of the service. */
+const foreign: ReadonlySet<string> = new Set([
+  ...["input", "value", "newValue", "before", "after", "equals", "body", "schema", "tags"],
+  ...["inputSchema", "outputSchema", "labels", "data", "raw"],
+]);
+
+const renamed = { runId: "run", holdMicros: "held", mostMicros: "max", forecastMs: "expected_ms" } as const;
+
+function nameOf(name: string): string {
+  if (Object.hasOwn(renamed, name)) return renamed[name as keyof typeof renamed];
+  const bare = name.replace(/(?:Micros|Usd)$/, "").replace(/^is(?=[A-Z])/, "");
+  return bare.replace(/[A-Z]/g, (letter, at) => `${at === 0 ? "" : "_"}${letter.toLowerCase()}`);
+}
+
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : "";
+
+/** The name of a field in a document. */
+export type DocumentName<Key extends string> = Key extends keyof typeof renamed
+  ? (typeof renamed)[Key]
+  : Snake<Key extends `${infer Name}Micros` ? Name : Key>;
