@@ -289,6 +289,8 @@ declare const verdicts: {
   };
 };
 type VerdictName = keyof typeof verdicts;
+type Column = { readonly [A in Answer]: VerdictName };
+declare const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } };
 declare const clean: unique symbol;
 type CleanText = string & {
   readonly [clean]: true;
@@ -673,6 +675,25 @@ interface AccountApi {
   readonly keys: KeysApi;
   readonly tokens: TokensApi;
 }
+interface SubmitRequest {
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey?: string | undefined;
+  readonly webhook?: string | undefined;
+}
+interface SubmitAck {
+  readonly jobId: string;
+  readonly model: string;
+  readonly status: JobStatus;
+  readonly statusUrl: string;
+  readonly resultUrl: string;
+  readonly estimatedCompletionAt: string | null;
+  readonly replayed: boolean;
+  readonly sends: number;
+}
+interface SubmitOptions extends SendOptions {
+  readonly mayExist?: boolean | undefined;
+}
 type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | (string & {});
 type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED" | (string & {});
 declare const output: Wire<{
@@ -982,25 +1003,6 @@ interface RawAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
-interface SubmitRequest {
-  readonly model: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly idempotencyKey?: string | undefined;
-  readonly webhook?: string | undefined;
-}
-interface SubmitAck {
-  readonly jobId: string;
-  readonly model: string;
-  readonly status: JobStatus;
-  readonly statusUrl: string;
-  readonly resultUrl: string;
-  readonly estimatedCompletionAt: string | null;
-  readonly replayed: boolean;
-  readonly sends: number;
-}
-interface SubmitOptions extends SendOptions {
-  readonly mayExist?: boolean | undefined;
-}
 declare const defaultWebhook: Wire<{
   url: Field<string | null>;
   enabled: Field<boolean>;
@@ -1102,14 +1104,6 @@ interface DrainsApi {
   delete(drainId: string, options?: CallOptions): Promise<void>;
   test(drainId: string, options?: CallOptions): Promise<WebhookTest>;
 }
-interface DownloadOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly idleMs?: number | undefined;
-  readonly priority?: Priority | undefined;
-  readonly maxBytes?: number | undefined;
-  readonly maxMs?: number | undefined;
-  readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
-}
 type DownloadSource = string | {
   readonly jobId: string;
   readonly outputIndex: number; 
@@ -1122,6 +1116,14 @@ interface Downloaded {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string | null;
+}
+interface DownloadOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly idleMs?: number | undefined;
+  readonly priority?: Priority | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly maxMs?: number | undefined;
+  readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 declare const uploadHandle: Wire<{
 url: z.ZodString;
@@ -1142,10 +1144,6 @@ type UploadSource = {
   readonly name?: string | undefined;
 };
 type MediaKind = "image" | "video" | "audio";
-type StatusClass = "open" | "completed" | "failed" | "unrecognised";
-declare function classifyStatus(status: JobStatus): StatusClass;
-declare function isTerminal(status: JobStatus): boolean;
-declare function usableOutputs(job: JobResult): readonly Output[];
 type FollowStrategyName = "stream" | "poll" | "webhook";
 type FollowEvent = {
   readonly type: "status";
@@ -1173,10 +1171,10 @@ interface FollowOptions {
   readonly model?: string | undefined;
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;
 }
-interface NextPoll {
-  readonly delayMs: number;
-  readonly at: "job" | "status";
-}
+type StatusClass = "open" | "completed" | "failed" | "unrecognised";
+declare function classifyStatus(status: JobStatus): StatusClass;
+declare function isTerminal(status: JobStatus): boolean;
+declare function usableOutputs(job: JobResult): readonly Output[];
 interface StreamOptions {
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -1195,6 +1193,10 @@ type StreamFrame = {
 } | {
   readonly type: "done";
 };
+interface NextPoll {
+  readonly delayMs: number;
+  readonly at: "job" | "status";
+}
 interface PlannedPoll {
   readonly dueAt: number;
   readonly read: NextPoll["at"];
@@ -1304,6 +1306,27 @@ type NotificationVerdict = {
   readonly reason: WebhookRefusal;
 };
 declare function verifyNotification(delivery: WebhookDelivery): NotificationVerdict;
+interface WebhookHandlerOptions {
+  readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
+  readonly publicKey?: string | undefined;
+  readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
+  readonly onAccountEvent?: ((event: AccountEvent) => void | Promise<void>) | undefined;
+  readonly seen?: SeenEvents | undefined;
+  readonly brand?: string | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly toleranceMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly logger?: Logger | undefined;
+}
+declare function createWebhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response>;
+interface SeenEvents {
+  has(id: string): boolean | Promise<boolean>;
+  add(id: string): void | Promise<void>;
+}
+declare function seenInMemory(capacity?: number): SeenEvents;
+declare function seenInFile(path: string, keepMs?: number): SeenEvents & {
+  close(): void;
+};
 interface DrainEvent {
   readonly timestamp: string | null;
   readonly level: string | null;
@@ -1329,30 +1352,8 @@ declare function verifyLogDrain(post: {
   readonly brand?: string | null | undefined;
 }): boolean;
 declare function createDrainHandler(options: DrainHandlerOptions): (request: Request) => Promise<Response>;
-interface WebhookHandlerOptions {
-  readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
-  readonly publicKey?: string | undefined;
-  readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
-  readonly onAccountEvent?: ((event: AccountEvent) => void | Promise<void>) | undefined;
-  readonly seen?: SeenEvents | undefined;
-  readonly brand?: string | undefined;
-  readonly maxBytes?: number | undefined;
-  readonly toleranceMs?: number | undefined;
-  readonly clock?: Clock | undefined;
-  readonly logger?: Logger | undefined;
-}
-declare function createWebhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response>;
-interface SeenEvents {
-  has(id: string): boolean | Promise<boolean>;
-  add(id: string): void | Promise<void>;
-}
-declare function seenInMemory(capacity?: number): SeenEvents;
-declare function seenInFile(path: string, keepMs?: number): SeenEvents & {
-  close(): void;
-};
 export {
   AccountEvent,
-  Answer,
   ApiError,
   ApiKey,
   Balance,
@@ -1419,12 +1420,10 @@ export {
   RawRequest,
   Redelivery,
   RequestClass,
-  RequestKind,
   RetryOptions,
   RunNotification,
   Scope,
   SeenEvents,
-  SentBefore,
   ServiceError,
   ServiceErrorCode,
   StatusClass,
@@ -1447,7 +1446,6 @@ export {
   UploadSource,
   Usage,
   UsageQuery,
-  VerdictName,
   Voice,
   VoiceQuery,
   WebhookDelivery,
@@ -1458,6 +1456,7 @@ export {
   WebhookVerdict,
   WebhooksApi,
   answerOf,
+  answerTable,
   classifyStatus,
   createClient,
   createDrainHandler,
