@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { shellWord } from "../src/core/kit/shell-word.ts";
+import { shellWord } from "../src/core/kit/value-text.ts";
 import { PUBLISHED, type Published, root } from "./published.ts";
 
 export interface Packed {

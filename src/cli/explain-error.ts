@@ -1,6 +1,6 @@
 import { redactUrls } from "../core/kit/clean-text.ts";
+import { own as ownEntry } from "../core/kit/lookup.ts";
 import { formatUsd } from "../core/kit/money.ts";
-import { own as ownEntry } from "../core/kit/own.ts";
 import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { options } from "./program/flags.ts";

@@ -1,4 +1,4 @@
-import { own } from "./kit/own.ts";
+import { own } from "./kit/lookup.ts";
 
 /** Returns the provider in an AI SDK provider name: `fal` for `fal.image`. */
 export function providerOf(name: string): string {

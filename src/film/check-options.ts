@@ -1,5 +1,5 @@
 import { pointerOf } from "../core/define/handle.ts";
-import { didYouMean } from "../core/kit/suggest.ts";
+import { didYouMean } from "../core/kit/lookup.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_PIXELS } from "./graph/size.ts";
 

@@ -1,5 +1,5 @@
 import { withoutSecrets } from "../core/kit/clean-text.ts";
-import { suggest } from "../core/kit/suggest.ts";
+import { suggest } from "../core/kit/lookup.ts";
 import type { Json } from "../core/plan/plan.ts";
 import { convert } from "./bodies/convert.ts";
 import { batchOf } from "./bodies/variations.ts";

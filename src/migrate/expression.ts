@@ -1,5 +1,5 @@
 import type { Json, MediaKind } from "../core/plan/plan.ts";
-import type { MediaBounds } from "../core/plan/schema/field.ts";
+import type { MediaBounds } from "../core/plan/schema.ts";
 
 export type Expression =
   | { readonly is: "json"; readonly value: Json }

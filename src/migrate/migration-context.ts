@@ -1,6 +1,6 @@
 import type { Catalog } from "../core/plan/index.ts";
 import type { MediaKind } from "../core/plan/plan.ts";
-import type { MediaBounds } from "../core/plan/schema/field.ts";
+import type { MediaBounds } from "../core/plan/schema.ts";
 import type { Body, ConvertedBody, ConvertedJob } from "./body.ts";
 import { type Expression, type InputKind, inputsIn, type PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { ShowrunnerError } from "../core/kit/errors.ts";
+import { closedWavBegin, readWavHeader, type WavHeader } from "../core/kit/media-headers.ts";
 import { plainWav } from "../core/kit/placeholder-media.ts";
-import { closedWavBegin, readWavHeader, type WavHeader } from "../core/kit/wav-header.ts";
 
 /** A sound could not be shifted, because its format is not supported or because it is damaged or too short. */
 export class ShiftSoundError extends ShowrunnerError {

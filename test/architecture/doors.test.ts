@@ -72,7 +72,7 @@ test("only the door for files opens what an input names", () => {
   const readers = sources
     .filter(({ path }) => /^(core\/(define|plan|run|engine|catalog)|studio\/mcp)\//.test(path))
     .filter(({ text }) =>
-      valuesFrom(text, /^(node:)?fs(\/promises)?$|\/kit\/file-handle\.ts$/).some((name) => reading.test(name)),
+      valuesFrom(text, /^(node:)?fs(\/promises)?$|\/kit\/files\.ts$/).some((name) => reading.test(name)),
     );
   expect(readers.map(({ path }) => path).toSorted()).toEqual(Object.keys(READERS).toSorted());
 });

@@ -1,7 +1,7 @@
 import { toDocument } from "../../core/kit/document.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { traitsOf } from "../../core/plan/index.ts";
 import { type ComparedPart, loadRun, RunView, type WaitingDecision } from "../../core/view/index.ts";
 import type { RunDocument, Showrunner } from "../../index.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { packageOf } from "../load/code-frame.ts";

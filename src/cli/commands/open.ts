@@ -1,4 +1,4 @@
-import { suggest } from "../../core/kit/suggest.ts";
+import { suggest } from "../../core/kit/lookup.ts";
 import { traitsOf } from "../../core/plan/index.ts";
 import { loadRun } from "../../core/view/index.ts";
 import type { RunDocument } from "../../index.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { writeDurably } from "../../core/kit/durable-file.ts";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { writeDurably } from "../../core/kit/files.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { type CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
 import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
-import { suggest } from "../../core/kit/suggest.ts";
+import { suggest } from "../../core/kit/lookup.ts";
 import { canonicalJson } from "../../core/plan/index.ts";
 import type { RunRow } from "../../core/view/index.ts";
 import type { RunOptions } from "../../index.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { traitsOf } from "../../core/plan/index.ts";
 import { loadRun } from "../../core/view/index.ts";
 import type { Pipeline, Showrunner } from "../../index.ts";

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { open } from "../../core/kit/file-handle.ts";
+import { open } from "../../core/kit/files.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 

@@ -1,4 +1,4 @@
-import { lateText } from "../../core/kit/late-text.ts";
+import { lateText } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { expectedSpanMs, traitsOf } from "../../core/plan/index.ts";
 import { type RunUpdate, RunView, type StepView } from "../../core/view/index.ts";

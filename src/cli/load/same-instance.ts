@@ -1,5 +1,5 @@
 import { registerHooks } from "node:module";
-import { own } from "../../core/kit/own.ts";
+import { own } from "../../core/kit/lookup.ts";
 
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {

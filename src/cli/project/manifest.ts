@@ -1,6 +1,6 @@
 import { glob, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { writeDurably } from "../../core/kit/durable-file.ts";
+import { writeDurably } from "../../core/kit/files.ts";
 import { isPublished, ownRange, ownVersion } from "../../core/kit/own-version.ts";
 
 const FIELDS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const;

@@ -1,6 +1,6 @@
 import { withoutPassword } from "../../core/kit/journal-location.ts";
 import { withLauncher } from "../../core/kit/launcher.ts";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { visible } from "./escape.ts";
 
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);

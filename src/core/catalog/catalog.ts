@@ -1,7 +1,7 @@
 import { builtInFamilies, type Families, OURS } from "../families/index.ts";
 import type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
-import { isSchema, localRef } from "../plan/schema/schema.ts";
+import { isSchema, localRef } from "../plan/schema.ts";
 import { applicableRules, combinationProblems } from "./combination-table.ts";
 import { compile, type Validate } from "./validate/ajv.ts";
 import { explain } from "./validate/explain.ts";

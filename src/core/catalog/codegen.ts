@@ -1,7 +1,17 @@
 import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
-import { isMediaReference, type SchemaLocation, schemaLocation } from "../plan/schema/field.ts";
-import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
-import { applicable, branches, isSchema, localRef, propertySchemas, suggestedValues } from "../plan/schema/schema.ts";
+import {
+  applicable,
+  branches,
+  isMediaReference,
+  isSchema,
+  localRef,
+  maxOutputsOf,
+  propertySchemas,
+  type SchemaLocation,
+  schemaLocation,
+  suggestedValues,
+  yieldsOf,
+} from "../plan/schema.ts";
 import { combinationTable } from "./combination-table.ts";
 
 /** The beginning of every generated file. */

@@ -1,9 +1,9 @@
 import type { Family, FamilyRule } from "../families/index.ts";
-import { shown } from "../kit/value-words.ts";
+import { shown } from "../kit/value-text.ts";
 import { BY_DEFAULT } from "../plan/catalog-port.ts";
 import type { CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
-import { isSchema } from "../plan/schema/schema.ts";
+import { isSchema } from "../plan/schema.ts";
 import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 
 export interface Combination {

@@ -1,7 +1,14 @@
 import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
-import { type AcceptedMedia, schemaLocation } from "../plan/schema/field.ts";
-import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
-import { applicable, isSchema, propertySchemas, suggestedValues } from "../plan/schema/schema.ts";
+import {
+  type AcceptedMedia,
+  applicable,
+  isSchema,
+  maxOutputsOf,
+  propertySchemas,
+  schemaLocation,
+  suggestedValues,
+  yieldsOf,
+} from "../plan/schema.ts";
 import { type Combination, combinationTable } from "./combination-table.ts";
 
 export interface CatalogChange {

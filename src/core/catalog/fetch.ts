@@ -1,7 +1,7 @@
 import { builtInFamilies } from "../families/index.ts";
 import { cleanText } from "../kit/clean-text.ts";
 import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
-import { isSchema, localRef } from "../plan/schema/schema.ts";
+import { isSchema, localRef } from "../plan/schema.ts";
 import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
 /** The client methods that {@link fetchCatalog} uses. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { writeDurably } from "../kit/durable-file.ts";
 import { ShowrunnerError } from "../kit/errors.ts";
+import { writeDurably } from "../kit/files.ts";
 import type { Catalog, CatalogModel } from "../plan/index.ts";
 import { catalogOf, described } from "./catalog.ts";
 

@@ -1,8 +1,6 @@
 export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "../plan/draft.ts";
 export type { MediaKind } from "../plan/plan.ts";
-export type { Builder, StepMethods } from "./builder.ts";
 export { BuilderClosedError, callSite, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
-export { type FileInput, type FilePath, type FileSchema, file } from "./file.ts";
 export {
   type AllMedia,
   type AssetHandle,
@@ -29,6 +27,7 @@ export {
 } from "./handle.ts";
 export { type Model, type ModelFacts, model, typedModels, type UntypedInput } from "./model.ts";
 export {
+  type Builder,
   corrected,
   type Drafted,
   draft,
@@ -38,6 +37,7 @@ export {
   type PipelineDefinition,
   pipeline,
   redraft,
+  type StepMethods,
 } from "./pipeline.ts";
 export {
   changeOf,
@@ -62,14 +62,12 @@ export {
   type VideoResult,
   type VoiceResult,
 } from "./result.ts";
-export type { AcceptOptions, Inspected, Inspector } from "./steps/accept.ts";
 export type { ApproveOptions } from "./steps/approve.ts";
 export type { ChatInput, ChatOptions } from "./steps/chat.ts";
 export type { ChooseOptions } from "./steps/choose.ts";
 export type { ExpandOptions } from "./steps/expand.ts";
 export type { IncludeOptions } from "./steps/include.ts";
-export type { JobOptions } from "./steps/job.ts";
+export type { AcceptOptions, Inspected, Inspector, JobOptions, TakesOptions } from "./steps/job.ts";
 export { equals, failed, not, quorum, type StepOptions, type When, type WhenCondition } from "./steps/options.ts";
-export type { TakesOptions } from "./steps/takes.ts";
 export type { TaskOptions } from "./steps/task.ts";
-export type { BytesInput } from "./steps/upload.ts";
+export { type BytesInput, type FileInput, type FilePath, type FileSchema, file } from "./steps/upload.ts";

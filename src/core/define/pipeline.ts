@@ -1,16 +1,39 @@
 import type { z } from "zod";
-import { didYouMean } from "../kit/suggest.ts";
-import type { Draft, DraftJson, Recorded } from "../plan/draft.ts";
+import { didYouMean } from "../kit/lookup.ts";
+import type { Draft, DraftJson, DraftStep, Recorded } from "../plan/draft.ts";
 import { fingerprint, misfitIn, plainJson } from "../plan/plain-json.ts";
 import type { FailurePolicy, Json, Problem } from "../plan/plan.ts";
-import { type Builder, stepMethods } from "./builder.ts";
-import { callSite, errorText, isStepName, PipelineDefinitionError, thrownProblem } from "./errors.ts";
+import {
+  callSite,
+  checkInput,
+  errorText,
+  fieldPath,
+  inputMistake,
+  isStepName,
+  PipelineDefinitionError,
+  thrownProblem,
+} from "./errors.ts";
 import { pointerOf } from "./handle.ts";
-import { checkInput, fieldPath, inputMistake } from "./input-mistake.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
+import { type ApproveMethod, approveMethod } from "./steps/approve.ts";
+import { type ChatMethod, chatMethod } from "./steps/chat.ts";
+import {
+  type ChooseMethod,
+  type CompareMethod,
+  chooseMethod,
+  compareMethod,
+  type FirstOfMethod,
+  firstOfMethod,
+} from "./steps/choose.ts";
+import { type ExpandMethod, expandMethod } from "./steps/expand.ts";
+import { type GenerateMethod, generateMethod } from "./steps/generate.ts";
+import { type IncludeMethod, includeMethod } from "./steps/include.ts";
+import { type JobMethod, jobMethod, type TakesMethod, takesMethod } from "./steps/job.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
+import { type TaskMethod, taskMethod } from "./steps/task.ts";
+import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
 /** Shared by all copies of this module, so that they recognize each other's pipelines. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
@@ -352,4 +375,65 @@ function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unkno
   if (typeof value !== "object" || value === null) return false;
   const within = Array.isArray(value) ? definition.element : definition.shape?.[String(key)];
   return within !== undefined && isPlainAt(within, rest, (value as { readonly [key: PropertyKey]: unknown })[key]);
+}
+
+/** The methods of a builder that add steps. */
+export interface StepMethods {
+  /** Adds a paid job that runs a model. */
+  readonly job: JobMethod;
+  /** Adds a file that is sent to the service. */
+  readonly upload: UploadMethod;
+  /** Adds a paid request to a chat model. */
+  readonly chat: ChatMethod;
+  /** Adds a local function of your own. */
+  readonly task: TaskMethod;
+  /** Adds a paid request to another provider, through its AI SDK model. */
+  readonly generate: GenerateMethod;
+  /** Adds a pause for a person's approval. */
+  readonly approve: ApproveMethod;
+  /** Adds a step that chooses one of several results. */
+  readonly choose: ChooseMethod;
+  /** Adds several takes of a job and a step that chooses one of them. */
+  readonly takes: TakesMethod;
+  /** Adds several options in order: each runs only if all options before it failed. */
+  readonly firstOf: FirstOfMethod<StepMethods>;
+  /** Adds the same work once per model, and a step that chooses one of the results. */
+  readonly compare: CompareMethod<StepMethods>;
+  /** Adds steps that depend on a value known only during the run, such as one for each item of a list. */
+  readonly expand: ExpandMethod<StepMethods>;
+  /** Adds the steps of another pipeline. */
+  readonly include: IncludeMethod<StepMethods>;
+}
+
+/** The argument of `build`: the parsed input, and the methods that add steps. */
+export interface Builder<I> extends StepMethods {
+  readonly input: I;
+}
+
+const methodOf = {
+  job: jobMethod,
+  upload: uploadMethod,
+  chat: chatMethod,
+  task: taskMethod,
+  generate: generateMethod,
+  approve: approveMethod,
+  pick: chooseMethod,
+  expand: expandMethod,
+} satisfies { readonly [K in DraftStep["kind"]]: (recorder: Recorder, methods: never) => unknown };
+
+function stepMethods(recorder: Recorder): StepMethods {
+  return {
+    job: methodOf.job(recorder),
+    upload: methodOf.upload(recorder),
+    chat: methodOf.chat(recorder),
+    task: methodOf.task(recorder),
+    generate: methodOf.generate(recorder),
+    approve: methodOf.approve(recorder),
+    choose: methodOf.pick(recorder),
+    takes: takesMethod(recorder),
+    firstOf: firstOfMethod(recorder, stepMethods),
+    compare: compareMethod(recorder, stepMethods),
+    expand: methodOf.expand(recorder, stepMethods),
+    include: includeMethod(recorder, stepMethods),
+  };
 }

@@ -1,4 +1,4 @@
-import { didYouMean } from "../kit/suggest.ts";
+import { didYouMean } from "../kit/lookup.ts";
 import { plainJson } from "../plan/plain-json.ts";
 import type { Json, Problem } from "../plan/plan.ts";
 import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ShowrunnerError } from "../kit/errors.ts";
-import { readJsonFile } from "../kit/file-handle.ts";
+import { readJsonFile } from "../kit/files.ts";
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /**

@@ -1,6 +1,5 @@
 import { traitsOf, withEdits, withSeeds } from "../plan/index.ts";
-import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Plan, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
 import { isStepFinal, newStep, type RunState, type StepState, wasSent } from "./state.ts";
 

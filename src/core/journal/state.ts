@@ -1,4 +1,4 @@
-import type { Expected } from "../kit/late-text.ts";
+import type { Expected } from "../kit/duration.ts";
 import {
   type JobPhase,
   type MoneyPhase,
@@ -8,8 +8,7 @@ import {
   type StepStatus,
   stepStates,
 } from "../lifecycle/index.ts";
-import type { Json, PlanStep, Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Json, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import type {
   AgreedQuote,
   AskedPrice,

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { own } from "./own.ts";
+import { own } from "./lookup.ts";
 
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, realpath } from "node:fs/promises";
 import { type CleanText, cleanText } from "../kit/clean-text.ts";
-import { replaceDurably } from "../kit/durable-file.ts";
+import { replaceDurably } from "../kit/files.ts";
 import { isoMedia } from "./formats/iso-media.ts";
 import { jpeg } from "./formats/jpeg.ts";
 import { mp3 } from "./formats/mp3.ts";

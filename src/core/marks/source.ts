@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { open } from "../kit/file-handle.ts";
+import { open } from "../kit/files.ts";
 
 export interface Source {
   readonly sizeBytes: number;

@@ -1,5 +1,4 @@
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
-export { criticalPath, expectedSpanMs } from "./critical-path.ts";
 export {
   changesBetween,
   diffPlans,
@@ -37,7 +36,7 @@ export {
   withOverlay,
 } from "./profile.ts";
 export { isOwnSource, isReference, referencesOf, resolveInput } from "./references.ts";
-export { suggestedValues } from "./schema/schema.ts";
+export { suggestedValues } from "./schema.ts";
 export {
   CANNOT_BE_MADE,
   givesWay,
@@ -48,5 +47,5 @@ export {
   optionsAround,
   optionsIn,
 } from "./second-choice.ts";
-export type { JobLimits } from "./slots.ts";
+export { criticalPath, expectedSpanMs, type JobLimits } from "./slots.ts";
 export { placesOf, repeatedTexts, type SameText, type TextChange, withTexts } from "./texts.ts";

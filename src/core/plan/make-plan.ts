@@ -1,22 +1,28 @@
 import { BY_DEFAULT } from "./catalog-port.ts";
 import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
-import { completeRef, isValueRef, type StepFacts } from "./kinds/facts.ts";
-import { bindOne } from "./kinds/free-input.ts";
 import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
-import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
+import {
+  bindOne,
+  completeRef,
+  type DraftFile,
+  isValueRef,
+  type PlanContext,
+  type Planning,
+  type StepFacts,
+} from "./kinds/kind.ts";
 import { mapRecord } from "./plain-json.ts";
-import type {
-  ExpandingStep,
-  FailurePolicy,
-  Json,
-  Plan,
-  PlanStep,
-  Problem,
-  Reference,
-  Returned,
-  Yield,
+import {
+  type ExpandingStep,
+  type FailurePolicy,
+  type Json,
+  type Plan,
+  type PlanStep,
+  type Problem,
+  type Reference,
+  type Returned,
+  stepNamed,
+  type Yield,
 } from "./plan.ts";
-import { stepNamed } from "./plan-index.ts";
 import { isReference } from "./references.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
 import { withInputs } from "./texts.ts";

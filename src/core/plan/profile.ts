@@ -1,5 +1,4 @@
-import { own } from "../kit/own.ts";
-import { didYouMean, suggest } from "../kit/suggest.ts";
+import { didYouMean, own, suggest } from "../kit/lookup.ts";
 import type { Catalog } from "./catalog-port.ts";
 import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";

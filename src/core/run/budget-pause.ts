@@ -2,7 +2,7 @@ import type { AskedPrice, RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import { ownText } from "../kit/clean-text.ts";
 import { formatUsd, wholeCents } from "../kit/money.ts";
-import { shellWord } from "../kit/shell-word.ts";
+import { shellWord } from "../kit/value-text.ts";
 import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;

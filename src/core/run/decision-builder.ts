@@ -1,7 +1,7 @@
 import type { AskedPrice, PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { type AttemptState, lastAttempt, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { ownText } from "../kit/clean-text.ts";
-import type { Expected } from "../kit/late-text.ts";
+import type { Expected } from "../kit/duration.ts";
 import { groupsAround } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import { type AttemptState, isRunFinal, isStepFinal, lastAttempt, type RunState, wasSent } from "../journal/state.ts";
-import { own } from "../kit/own.ts";
+import { own } from "../kit/lookup.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";

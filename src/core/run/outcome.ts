@@ -1,6 +1,6 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
-import { shellWord } from "../kit/shell-word.ts";
+import { shellWord } from "../kit/value-text.ts";
 import { type ProducedOutput, type ReturnedReference, referenced, returnedReferences, tally } from "./resolve.ts";
 import { lost } from "./retention.ts";
 import { cameLate } from "./second-choice.ts";

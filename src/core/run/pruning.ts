@@ -1,8 +1,7 @@
 import { type AttemptState, isStepFinal, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
 import { hasNext, isSecondChoice, optionsAround, optionsIn, traitsOf } from "../plan/index.ts";
-import type { Plan, PlanStep } from "../plan/plan.ts";
-import { failurePolicyOf, stepNamed } from "../plan/plan-index.ts";
+import { failurePolicyOf, type Plan, type PlanStep, stepNamed } from "../plan/plan.ts";
 import { returnedReferences } from "./resolve.ts";
 import type { StepNode } from "./step-node.ts";
 

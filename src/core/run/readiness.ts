@@ -1,8 +1,7 @@
 import { isStepFinal, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
 import { isReference, isSecondChoice, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
-import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Condition, type Json, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import { firstReasons } from "./pruning.ts";
 import { isAtHand, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
 import { isOfEarlierOption, isPassedOver, secondGate } from "./second-choice.ts";

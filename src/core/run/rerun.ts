@@ -10,8 +10,7 @@ import {
 } from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, traitsOf, withDependents, withSeeds } from "../plan/index.ts";
-import type { Json, Plan, PlanStep } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Json, type Plan, type PlanStep, stepNamed } from "../plan/plan.ts";
 import { endedWithoutResult, failureBehind, neededSteps, stopsRun } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
 

@@ -1,8 +1,7 @@
 import type { StoredCopy } from "../journal/events.ts";
 import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, traitsOf } from "../plan/index.ts";
-import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Json, type PlanStep, type Reference, type Returned, stepNamed } from "../plan/plan.ts";
 import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];

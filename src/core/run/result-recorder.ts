@@ -1,10 +1,8 @@
 import type { RunEvent } from "../journal/events.ts";
-import type { RunState } from "../journal/state.ts";
-import { activeMs, drivenSince } from "../journal/state.ts";
+import { activeMs, drivenSince, type RunState } from "../journal/state.ts";
 import type { CacheEntry, StoredResult } from "../journal/store.ts";
 import { traitsOf } from "../plan/index.ts";
-import type { PlanStep } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type PlanStep, stepNamed } from "../plan/plan.ts";
 import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 

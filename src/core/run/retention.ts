@@ -11,8 +11,7 @@ import {
 } from "../journal/state.ts";
 import { DAY_MS, HOUR_MS } from "../kit/duration.ts";
 import { traitsOf } from "../plan/index.ts";
-import type { PlanStep, Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
 /** An earlier output is reused only if it stays available for longer than this. */

@@ -6,10 +6,9 @@ import {
   type StepState,
   UNREAD_MS,
 } from "../journal/state.ts";
-import { formatDuration, MINUTE_MS } from "../kit/duration.ts";
-import { stillText } from "../kit/late-text.ts";
+import { formatDuration, MINUTE_MS, stillText } from "../kit/duration.ts";
 import { dollars, formatUsd } from "../kit/money.ts";
-import { shellWord } from "../kit/shell-word.ts";
+import { shellWord } from "../kit/value-text.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { givesWay, optionsAround } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";

@@ -1,8 +1,8 @@
 import type { RunEvent } from "../journal/events.ts";
 import { planStep, type RunState, type StepState } from "../journal/state.ts";
+import { type Audience, OPERATOR, PERSON, type Sentences, said } from "../kit/errors.ts";
+import { own } from "../kit/lookup.ts";
 import { formatUsd } from "../kit/money.ts";
-import { own } from "../kit/own.ts";
-import { type Audience, OPERATOR, PERSON, type Sentences, said } from "../kit/sentences.ts";
 import { openDecisions } from "../run/decisions.ts";
 import { failureOf } from "../run/step-failure.ts";
 

@@ -1,6 +1,6 @@
 import { planStep, type RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
-import { schemaAt } from "../plan/kinds/facts.ts";
+import { schemaAt } from "../plan/kinds/kind.ts";
 import type { Decision, Json, Reference } from "../plan/plan.ts";
 import { changeable } from "../run/kinds/approve.ts";
 import { referencedValue } from "../run/resolve.ts";

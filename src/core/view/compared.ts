@@ -1,6 +1,5 @@
 import { isStepFinal, ownAttempts, type RunState, type StepState } from "../journal/state.ts";
-import type { Decision, PlanStep } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Decision, type PlanStep, stepNamed } from "../plan/plan.ts";
 import { offered } from "../run/kinds/approve.ts";
 import { runKind } from "../run/kinds/index.ts";
 import { missingReason } from "../run/resolve.ts";

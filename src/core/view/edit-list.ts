@@ -1,8 +1,7 @@
 import type { StoredCopy } from "../journal/events.ts";
 import { type OutputState, outputsOf, type RunState } from "../journal/state.ts";
 import { isReference, traitsOf } from "../plan/index.ts";
-import type { Json, PlanStep, Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { type Json, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import { chosenUpload, type ProducedOutput, referenced, returnedReferences } from "../run/resolve.ts";
 
 type Ref = Reference["$ref"];

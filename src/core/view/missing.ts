@@ -3,8 +3,7 @@ import { isRunFinal, lastAttempt, outputsOf, type RunState, type StepState, thro
 import { dollars } from "../kit/money.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
-import { NOT_ACCEPTED, type PlanStep, type Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { NOT_ACCEPTED, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import { openJobs } from "../run/open-jobs.ts";
 import { referenced } from "../run/resolve.ts";
 import { expiring, lost, uncopied } from "../run/retention.ts";

@@ -11,9 +11,8 @@ import {
   type RunStatus,
 } from "../journal/state.ts";
 import type { InboxEntry, JournalStore } from "../journal/store.ts";
-import { own } from "../kit/own.ts";
-import type { Decision, Json, Reference } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { own } from "../kit/lookup.ts";
+import { type Decision, type Json, type Reference, stepNamed } from "../plan/plan.ts";
 import { type OpenDecision, openDecisions } from "../run/decisions.ts";
 import { foresee } from "../run/inbox.ts";
 import { offered } from "../run/kinds/approve.ts";

@@ -11,7 +11,7 @@ import {
   type StepState,
   type StepStatus,
 } from "../journal/state.ts";
-import type { Late } from "../kit/late-text.ts";
+import type { Late } from "../kit/duration.ts";
 import { stepStates } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";

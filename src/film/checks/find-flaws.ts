@@ -1,5 +1,5 @@
 import type { Candidate } from "../../core/define/index.ts";
-import { reasonsIn } from "../../core/define/steps/accept.ts";
+import { reasonsIn } from "../../core/define/steps/job.ts";
 import { type Probed, probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { type Checks, type Limits, limitsOf } from "./checks.ts";

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { open } from "../../core/kit/file-handle.ts";
+import { open } from "../../core/kit/files.ts";
 import { FilmError } from "./film-error.ts";
 
 /** Three times 8K. Even a tiny file can claim an image of any size. */

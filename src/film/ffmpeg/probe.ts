@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { basename } from "node:path";
-import { exifOrientation } from "../../core/kit/exif-orientation.ts";
+import { exifOrientation } from "../../core/kit/media-headers.ts";
 import { type Ffmpeg, requireFfmpeg, toInstall } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
 import { headOf, inputArgs, isPictureFormat, isStillMov, MOST_PIXELS } from "./input-args.ts";

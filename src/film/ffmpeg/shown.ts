@@ -1,4 +1,4 @@
-import type { Orientation } from "../../core/kit/exif-orientation.ts";
+import type { Orientation } from "../../core/kit/media-headers.ts";
 
 /** In ffprobe's names. If a file declares none, these are the colours that players assume. */
 export interface Colors {

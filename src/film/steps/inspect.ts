@@ -8,13 +8,8 @@ import {
   quorum,
   type TaskContext,
 } from "../../core/define/index.ts";
-import {
-  type InspectingSteps,
-  type InspectionSteps,
-  NotAcceptedError,
-  scorerOf,
-} from "../../core/define/steps/accept.ts";
 import type { ChooseMethod, Chosen } from "../../core/define/steps/choose.ts";
+import { type InspectingSteps, type InspectionSteps, NotAcceptedError, scorerOf } from "../../core/define/steps/job.ts";
 import {
   type Checks,
   checkChecks,

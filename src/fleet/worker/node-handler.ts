@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sendResponse } from "../../core/kit/send-response.ts";
+import { sendResponse } from "../../core/kit/http.ts";
 
 export interface BodyLimits {
   /**

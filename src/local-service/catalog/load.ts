@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Family } from "../../core/families/index.ts";
-import { readJsonFile } from "../../core/kit/file-handle.ts";
+import { readJsonFile } from "../../core/kit/files.ts";
 import { type ChatModel, chatEntry, OWN_CHAT_MODEL } from "../chat/models.ts";
 import { LocalServiceError } from "../errors.ts";
 import { isRecord } from "../json.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DAY_MS } from "../../core/kit/duration.ts";
-import { readJsonFile } from "../../core/kit/file-handle.ts";
+import { readJsonFile } from "../../core/kit/files.ts";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
 

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
-import { parseRange } from "../../core/kit/byte-range.ts";
+import { parseRange } from "../../core/kit/http.ts";
 import { errorAnswer, notFound, refuse } from "../http/refusal.ts";
 import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";

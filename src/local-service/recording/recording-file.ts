@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { open } from "../../core/kit/file-handle.ts";
+import { open } from "../../core/kit/files.ts";
 import { type FolderLock, holderOf, lockFolder } from "../../core/kit/folder-lock.ts";
 import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";

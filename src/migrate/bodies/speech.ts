@@ -1,4 +1,4 @@
-import { own } from "../../core/kit/own.ts";
+import { own } from "../../core/kit/lookup.ts";
 import type { Json } from "../../core/plan/plan.ts";
 import { given } from "../body.ts";
 import { json, shown } from "../expression.ts";

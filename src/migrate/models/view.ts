@@ -1,9 +1,16 @@
 import { type Matcher, readPattern } from "../../core/catalog/validate/ajv.ts";
 import type { CatalogModel, JsonSchema } from "../../core/plan/index.ts";
 import type { Json, MediaKind } from "../../core/plan/plan.ts";
-import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../core/plan/schema/field.ts";
-import { yieldsOf } from "../../core/plan/schema/model-facts.ts";
-import { applicable, isSchema, itemSchemas, propertySchemas } from "../../core/plan/schema/schema.ts";
+import {
+  type AcceptedMedia,
+  applicable,
+  isSchema,
+  itemSchemas,
+  propertySchemas,
+  type SchemaLocation,
+  schemaLocation,
+  yieldsOf,
+} from "../../core/plan/schema.ts";
 
 export interface FieldView {
   readonly name: string;

@@ -1,5 +1,5 @@
-import { formatBytes } from "../../core/kit/byte-size.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
+import { formatBytes } from "../../core/kit/value-text.ts";
 import type { PipelineInput } from "../expression.ts";
 import {
   type BodyReport,

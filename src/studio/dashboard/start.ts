@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { sendResponse } from "../../core/kit/http.ts";
 import { withLauncher } from "../../core/kit/launcher.ts";
-import { sendResponse } from "../../core/kit/send-response.ts";
 import { notFound, Refusal, refusalFor, routeOf, stderrReport } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { jsonOf, type Route } from "./http/route.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { own } from "../../core/kit/own.ts";
+import { own } from "../../core/kit/lookup.ts";
 
 interface Schema {
   readonly $ref?: string;

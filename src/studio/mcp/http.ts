@@ -5,7 +5,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { sendResponse } from "../../core/kit/send-response.ts";
+import { sendResponse } from "../../core/kit/http.ts";
 import { allowedHosts, listen, shut } from "../dashboard/index.ts";
 import { bodyOfMessage, headOf, isSame, Refusal, readJson } from "../served/index.ts";
 import { createServer } from "./server.ts";

@@ -1,9 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { answerOf } from "../../core/api/index.ts";
 import { cleanText } from "../../core/kit/clean-text.ts";
-import { isCallerError, isShowrunnerError } from "../../core/kit/errors.ts";
-import { own } from "../../core/kit/own.ts";
-import { type Audience, both, OPERATOR, type Sentences, said } from "../../core/kit/sentences.ts";
+import {
+  type Audience,
+  both,
+  isCallerError,
+  isShowrunnerError,
+  OPERATOR,
+  type Sentences,
+  said,
+} from "../../core/kit/errors.ts";
+import { own } from "../../core/kit/lookup.ts";
 import { FOR_CALLERS } from "../../core/plan/index.ts";
 import { type Problem, QuoteRefusedError } from "../../index.ts";
 import { Refusal } from "./refusal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { kindOfPath } from "../../../src/core/define/file.ts";
 import { corrected, draft, pipeline, redraft } from "../../../src/core/define/index.ts";
+import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
 import type { Json } from "../../../src/core/plan/plan.ts";
 
 /** What a pipeline of this schema is built with. */

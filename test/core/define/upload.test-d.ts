@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import type { KindOfPath } from "../../../src/core/define/file.ts";
+import type { KindOfPath } from "../../../src/core/define/steps/upload.ts";
 
 test("the ending of a path says its kind, for every format that uploads may have", () => {
   type Image = KindOfPath<"a.png" | "a.jpg" | "a.jpeg" | "a.webp" | "a.gif" | "a.avif">;

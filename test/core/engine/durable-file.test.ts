@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
-import { temporaryPath, temporaryTag, writeDurably } from "../../../src/core/kit/durable-file.ts";
+import { temporaryPath, temporaryTag, writeDurably } from "../../../src/core/kit/files.ts";
 import { testNeeding } from "../../support/absence.ts";
 
 const root = mkdtempSync(join(tmpdir(), "durable-file-"));

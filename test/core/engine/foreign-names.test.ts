@@ -3,7 +3,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { explainError } from "../../../src/cli/explain-error.ts";
 import { parseConcurrency } from "../../../src/cli/input/quote-options.ts";
-import { kindOfPath } from "../../../src/core/define/file.ts";
+import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
 import { isShowrunnerError, pipeline } from "../../../src/index.ts";
 import { errorText } from "../../../src/studio/mcp/tool-error.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";

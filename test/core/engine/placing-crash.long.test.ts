@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { temporaryPath, temporaryTag } from "../../../src/core/kit/durable-file.ts";
+import { temporaryPath, temporaryTag } from "../../../src/core/kit/files.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { readMarks } from "../../../src/core/marks/index.ts";
 import { pipeline } from "../../../src/index.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { StepPrice } from "../../../src/core/engine/price/totals.ts";
-import { dollars } from "../../../src/core/kit/money.ts";
-import { priceText } from "../../../src/core/kit/price-text.ts";
+import { dollars, priceText } from "../../../src/core/kit/money.ts";
 
 const price = (step: string, costMicros: number | null, mostMicros: number | null): StepPrice => {
   return { step, model: "m", costMicros, mostMicros, basis: "quoted", maxCostMicros: null, reason: null };

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chainLengths } from "../../../src/core/plan/critical-path.ts";
 import { criticalPath } from "../../../src/core/plan/index.ts";
 import type { Plan } from "../../../src/core/plan/plan.ts";
+import { chainLengths } from "../../../src/core/plan/slots.ts";
 import { job } from "../run/support/plans.ts";
 
 const anyCase = fc

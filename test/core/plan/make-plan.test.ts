@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Builder, draft, file, pipeline, type Returns } from "../../../src/core/define/index.ts";
-import { chainLengths } from "../../../src/core/plan/critical-path.ts";
 import { criticalPath, filesOf, fingerprint, makePlan, modelsOf, resolveInput } from "../../../src/core/plan/index.ts";
 import type { FileFacts, Plan, Problem } from "../../../src/core/plan/plan.ts";
+import { chainLengths } from "../../../src/core/plan/slots.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 
 const catalog = builtInCatalog();

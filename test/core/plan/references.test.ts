@@ -1,13 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { completeRef, MEDIA, oneOf, shown, UNKNOWN, VALUE } from "../../../src/core/plan/kinds/facts.ts";
 import {
   bindAmong,
   bindFreeInput,
   bindValue,
   bindWhen,
   checkReadable,
+  completeRef,
+  MEDIA,
   needsOf,
-} from "../../../src/core/plan/kinds/free-input.ts";
+  oneOf,
+  shown,
+  UNKNOWN,
+  VALUE,
+} from "../../../src/core/plan/kinds/kind.ts";
 import type { Reference } from "../../../src/core/plan/plan.ts";
 import { ref } from "../run/support/plans.ts";
 import { uploadRef, valueRef } from "../run/support/steps.ts";

@@ -1,10 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { CatalogModel, JsonSchema } from "../../../src/core/plan/catalog-port.ts";
-import { schemaAt } from "../../../src/core/plan/kinds/facts.ts";
+import { schemaAt } from "../../../src/core/plan/kinds/kind.ts";
 import type { Json } from "../../../src/core/plan/plan.ts";
-import { type SchemaLocation, schemaLocation } from "../../../src/core/plan/schema/field.ts";
-import { maxOutputsOf, mostSeed, outputsOf, yieldsOf } from "../../../src/core/plan/schema/model-facts.ts";
-import { applicable, itemSchemas, localRef, propertySchemas } from "../../../src/core/plan/schema/schema.ts";
+import {
+  applicable,
+  itemSchemas,
+  localRef,
+  maxOutputsOf,
+  mostSeed,
+  outputsOf,
+  propertySchemas,
+  type SchemaLocation,
+  schemaLocation,
+  yieldsOf,
+} from "../../../src/core/plan/schema.ts";
 
 /** The place at a path of names and positions; null where the schema knows of none. */
 function at(schema: JsonSchema, ...path: readonly (string | number)[]): SchemaLocation | null {

@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { didYouMean, suggest } from "../../../src/core/kit/suggest.ts";
+import { didYouMean, suggest } from "../../../src/core/kit/lookup.ts";
 import { fingerprint, mapRecord, plainJson } from "../../../src/core/plan/plain-json.ts";
 import { Slots, slotsOf } from "../../../src/core/plan/slots.ts";
 import { job, ref } from "../run/support/plans.ts";

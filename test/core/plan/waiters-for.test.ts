@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dependentsOf } from "../../../src/core/plan/critical-path.ts";
 import { waitersFor } from "../../../src/core/plan/make-plan.ts";
+import { dependentsOf } from "../../../src/core/plan/slots.ts";
 import { job, planOf } from "../run/support/plans.ts";
 
 const anyPlan = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, maxLength: 30 }).map((needs) =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseRange } from "../../../src/core/kit/byte-range.ts";
+import { parseRange } from "../../../src/core/kit/http.ts";
 import { BATCH_TAG, listedTags } from "../../../src/core/kit/tags.ts";
 import { draw, neighbour } from "../../../src/studio/dashboard/page/graph/layout.ts";
 import { usd } from "../../../src/studio/dashboard/page/ui/format.ts";

@@ -4,9 +4,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { basename, dirname, join } from "node:path";
 import type { Dispatcher } from "undici";
 import { redactUrl } from "../../kit/clean-text.ts";
-import { syncFolder } from "../../kit/durable-file.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
-import { open } from "../../kit/file-handle.ts";
+import { open, syncFolder } from "../../kit/files.ts";
 import {
   codingsOf,
   decodedBody,
@@ -192,7 +191,8 @@ export async function fetchPiece(
   part: PartFile,
   options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress"> & { readonly until: number },
 ): Promise<Piece> {
-  const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
+  const leftMs = Math.max(1, options.until - context.clock.now());
+  const deadline = startDeadline(context.clock, Math.min(options.idleMs ?? 30_000, leftMs), options.signal);
   let isCoded = false;
   try {
     const offset = part.sizeBytes;

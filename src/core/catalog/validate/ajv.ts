@@ -3,7 +3,7 @@ import type { SchemaValidateFunction } from "ajv";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
 import { TookTooLong, withinTime } from "../../kit/time-limit.ts";
-import { isSchema } from "../../plan/schema/schema.ts";
+import { isSchema } from "../../plan/schema.ts";
 
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];

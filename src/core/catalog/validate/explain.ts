@@ -1,7 +1,7 @@
-import { didYouMean } from "../../kit/suggest.ts";
-import { kindOfValue, shown, typeWords } from "../../kit/value-words.ts";
+import { didYouMean } from "../../kit/lookup.ts";
+import { kindOfValue, shown, typeWords } from "../../kit/value-text.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
-import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
+import { branches, isSchema, localRef } from "../../plan/schema.ts";
 import type { ErrorObject } from "./ajv.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { FamilyCondition, FamilyRule } from "../../families/index.ts";
-import { shown } from "../../kit/value-words.ts";
+import { shown } from "../../kit/value-text.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { applicable, isSchema, itemSchemas, suggestedValues } from "../../plan/schema/schema.ts";
+import { applicable, isSchema, itemSchemas, suggestedValues } from "../../plan/schema.ts";
 import { listed } from "./explain.ts";
 
 type Fields = { readonly [name: string]: Json };

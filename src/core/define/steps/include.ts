@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import type { FailurePolicy } from "../../plan/plan.ts";
-import { IncludeError } from "../errors.ts";
+import { checkInput, IncludeError, inputMistake } from "../errors.ts";
 import { recoveryHandle } from "../handle.ts";
-import { checkInput, inputMistake } from "../input-mistake.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";

@@ -1,6 +1,6 @@
 import { type Duration, formatDuration, parseDuration } from "../../kit/duration.ts";
+import { webOrigin } from "../../kit/http.ts";
 import { parseUsd } from "../../kit/money.ts";
-import { webOrigin } from "../../kit/web-origin.ts";
 import type { DraftCondition, DraftReference } from "../../plan/draft.ts";
 import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
 import { type Handle, pointerOf, type Value } from "../handle.ts";

@@ -1,7 +1,7 @@
 import type { Pipeline } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
-import { shellWord } from "../../kit/shell-word.ts";
 import { tagTexts } from "../../kit/tags.ts";
+import { shellWord } from "../../kit/value-text.ts";
 import { changesBetween, type FieldChange, type PlanDiff } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";

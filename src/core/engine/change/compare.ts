@@ -1,7 +1,6 @@
 import type { RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
-import { formatUsd } from "../../kit/money.ts";
-import { priceText } from "../../kit/price-text.ts";
+import { formatUsd, priceText } from "../../kit/money.ts";
 import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
 import type { Json, Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";

@@ -1,7 +1,6 @@
 import { committedOn, type RerunRequest, type RunState } from "../../journal/state.ts";
-import { formatUsd } from "../../kit/money.ts";
-import { own } from "../../kit/own.ts";
-import { priceText } from "../../kit/price-text.ts";
+import { own } from "../../kit/lookup.ts";
+import { formatUsd, priceText } from "../../kit/money.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { canonicalJson, fingerprint, type PlanDiff, type SameText, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";

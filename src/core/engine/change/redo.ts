@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Pipeline } from "../../define/index.ts";
 import { isStepFinal, planStep, type RunState } from "../../journal/state.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
-import { own } from "../../kit/own.ts";
+import { own } from "../../kit/lookup.ts";
 import { isSecondChoice, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";

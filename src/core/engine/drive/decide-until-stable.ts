@@ -3,7 +3,7 @@ import { apply } from "../../journal/fold.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import { ownText } from "../../kit/clean-text.ts";
-import type { Expected } from "../../kit/late-text.ts";
+import type { Expected } from "../../kit/duration.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { committedMicros, type Headroom, minusHold } from "../../run/headroom.ts";

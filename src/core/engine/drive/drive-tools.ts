@@ -1,10 +1,10 @@
 import type { Clock } from "../../api/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
-import type { Expected } from "../../kit/late-text.ts";
+import type { Expected } from "../../kit/duration.ts";
 import { LongWork } from "../../kit/long-work.ts";
-import { chainLengths } from "../../plan/critical-path.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
+import { chainLengths } from "../../plan/slots.ts";
 import type { Command } from "../../run/command.ts";
 import { ResultRecorder } from "../../run/result-recorder.ts";
 import { Scheduler } from "../../run/scheduler.ts";

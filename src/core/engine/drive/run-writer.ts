@@ -15,8 +15,8 @@ import type {
 } from "../../journal/store.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
+import { own } from "../../kit/lookup.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { own } from "../../kit/own.ts";
 import { shareReached } from "../../run/budget-pause.ts";
 import { committedMicros, type Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";

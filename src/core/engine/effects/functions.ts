@@ -3,8 +3,7 @@ import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
 import type { GenerateModel } from "../../plan/generate-model.ts";
 import { type Draft, traitsOf } from "../../plan/index.ts";
-import type { PlanStep, Reference } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
+import { type PlanStep, type Reference, stepNamed } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 
 export type Found = { readonly code: LocalFunction } | { readonly missing: string };

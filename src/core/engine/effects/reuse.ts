@@ -1,4 +1,4 @@
-import { stepNamed } from "../../plan/plan-index.ts";
+import { stepNamed } from "../../plan/plan.ts";
 import { isCacheable } from "../../run/request-identity.ts";
 import { deferToNextDrive, done, judge, retryOrPause } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";

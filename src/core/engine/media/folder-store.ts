@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { open } from "../../kit/file-handle.ts";
+import { open } from "../../kit/files.ts";
 import { ContentStore } from "./content-store.ts";
 import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";

@@ -2,8 +2,8 @@ import { mediaOf } from "../../journal/record.ts";
 import { moved } from "../../journal/snapshot.ts";
 import { isRunFinal } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
-import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../kit/durable-file.ts";
 import { DAY_MS } from "../../kit/duration.ts";
+import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../kit/files.ts";
 import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
 
 export interface GcOptions {

@@ -3,9 +3,8 @@ import { createReadStream, type Stats } from "node:fs";
 import { access, constants, lstat, mkdir, opendir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isMarkGone, processMark } from "../../journal/host.ts";
-import { syncFolder } from "../../kit/durable-file.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
-import { open } from "../../kit/file-handle.ts";
+import { open, syncFolder } from "../../kit/files.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 

@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, readlink, realpath } from "node:fs/promises";
-import { open } from "../../kit/file-handle.ts";
-import { isWithin } from "../../kit/is-within.ts";
+import { isWithin, open } from "../../kit/files.ts";
 
 /** An input contains the path of a file that must not be read. */
 export class ForbiddenFileError extends Error {}

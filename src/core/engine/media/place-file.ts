@@ -13,9 +13,8 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, posix, relative } from "node:path";
 import PQueue from "p-queue";
-import { removeTemporaries, syncFolder, temporaryPath } from "../../kit/durable-file.ts";
-import { open } from "../../kit/file-handle.ts";
 import { safeFileName } from "../../kit/file-name.ts";
+import { open, removeTemporaries, syncFolder, temporaryPath } from "../../kit/files.ts";
 import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
-import { exifOrientation } from "../../kit/exif-orientation.ts";
+import { exifOrientation } from "../../kit/media-headers.ts";
 import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, MediaFacts, Question, StatedFacts } from "./media-reader.ts";
 import { Bytes } from "./whole/bytes.ts";

@@ -1,5 +1,5 @@
 import { ADTS, FilePathSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from "mediabunny";
-import { readWavHeader } from "../../kit/wav-header.ts";
+import { readWavHeader } from "../../kit/media-headers.ts";
 import { Bytes } from "./whole/bytes.ts";
 
 // Listed individually to leave out playlist readers, which open other files and URLs.

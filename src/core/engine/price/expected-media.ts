@@ -1,8 +1,7 @@
 import { ownText } from "../../kit/clean-text.ts";
 import type { KnownMedia, LocalFunction } from "../../plan/draft.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
+import { type Json, type Plan, type PlanStep, type Problem, type Reference, stepNamed } from "../../plan/plan.ts";
 import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../kit/duration.ts";
-import type { AcceptedMedia } from "../../plan/schema/field.ts";
+import type { AcceptedMedia } from "../../plan/schema.ts";
 import type { Expected } from "./expected-media.ts";
 
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;

@@ -2,15 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { AgreedQuote } from "../../journal/events.ts";
 import type { IssuedQuote, QuoteStore } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
-import { formatUsd } from "../../kit/money.ts";
-import { own } from "../../kit/own.ts";
-import { openSteps } from "../../kit/price-text.ts";
+import { own } from "../../kit/lookup.ts";
+import { formatUsd, openSteps } from "../../kit/money.ts";
 import { canonicalJson, fingerprint, traitsOf } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
+import { type Json, type Plan, type PlanStep, stepNamed } from "../../plan/plan.ts";
 import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
-import type { StepPrice } from "./totals.ts";
-import { total } from "./totals.ts";
+import { type StepPrice, total } from "./totals.ts";
 
 /** How long a quote is valid. The prices are checked again when a run starts. */
 const VALID_MS = DAY_MS;

@@ -1,10 +1,10 @@
-import { own } from "../../kit/own.ts";
+import { own } from "../../kit/lookup.ts";
 import { placeholderMedium } from "../../kit/placeholder-media.ts";
 import { type Catalog, resolveInput, traitsOf } from "../../plan/index.ts";
 import { PLACEHOLDER_MEDIA, PLACEHOLDER_VOICE } from "../../plan/kinds/bind-reference.ts";
 import type { Json, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
 import { isReference } from "../../plan/references.ts";
-import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
+import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "./estimates.ts";
 import { type EarlierMs, expectedMs, expectedRatio, firstOf, longestMsOf } from "./expected-media.ts";

@@ -24,14 +24,19 @@ import {
   traitsOf,
   withOverlay,
 } from "../../plan/index.ts";
-import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
+import {
+  type ExpandingStep,
+  type FileFacts,
+  type Plan,
+  type PlanStep,
+  type Problem,
+  stepNamed,
+} from "../../plan/plan.ts";
 import { isCacheable } from "../../run/request-identity.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { InputDoor } from "../options/options.ts";
-import { limitsOf, type PlanOptions } from "../options/options.ts";
+import { type InputDoor, limitsOf, type PlanOptions } from "../options/options.ts";
 import { previewReuse, type ReusePreview, whyAnew } from "../reuse/preview.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";

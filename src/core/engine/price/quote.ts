@@ -3,10 +3,9 @@ import { type CleanText, cleanText } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { criticalPath, type DurationMs, dependentsOf, expectedSpanMs } from "../../plan/critical-path.ts";
 import { type Catalog, type JobLimits, optionsAround, referencesOf, traitsOf } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
+import { type Json, type Plan, type PlanStep, type Problem, stepNamed } from "../../plan/plan.ts";
+import { criticalPath, type DurationMs, dependentsOf, expectedSpanMs } from "../../plan/slots.ts";
 import type { Offer } from "../errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -17,8 +16,7 @@ import type { EarlierMs } from "./expected-media.ts";
 import { NO_OFFER } from "./offers.ts";
 import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
-import type { StepPrice } from "./totals.ts";
-import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from "./totals.ts";
+import { groupProblems, optionsOut, type PlanWarning, type StepPrice, total, unusedSteps } from "./totals.ts";
 
 /** A plan with prices. Requesting a quote costs nothing: uploads and estimates are free. */
 export interface Quote extends Offer {

@@ -1,5 +1,5 @@
 import { ApiError, type Client } from "../../api/index.ts";
-import { suggest } from "../../kit/suggest.ts";
+import { suggest } from "../../kit/lookup.ts";
 import { type Draft, type NamedVoice, traitsOf, type VoicesByName, voiceKey, voicesNamedIn } from "../../plan/index.ts";
 import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
 import type { StepPrice } from "./totals.ts";

@@ -1,6 +1,6 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars, formatUsd } from "../../kit/money.ts";
-import { shellWord } from "../../kit/shell-word.ts";
+import { shellWord } from "../../kit/value-text.ts";
 import { lastAttempt, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";

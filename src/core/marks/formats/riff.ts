@@ -1,4 +1,4 @@
-import { isUnknownRiffSize } from "../../kit/wav-header.ts";
+import { isUnknownRiffSize } from "../../kit/media-headers.ts";
 import {
   type Box,
   type Format,

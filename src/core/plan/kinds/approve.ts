@@ -1,9 +1,7 @@
 import type { ApproveDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { ApproveStep } from "../plan.ts";
-import { oneOf, shown, UNKNOWN } from "./facts.ts";
-import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
+import { bindAmong, bindWhen, needsOf, oneOf, type StepKind, shown, UNKNOWN } from "./kind.ts";
 
 export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   files: () => [],

@@ -1,9 +1,7 @@
 import type { DraftAsset, DraftJson, DraftReference } from "../draft.ts";
 import type { Json, MediaKind, Reference } from "../plan.ts";
-import type { AcceptedMedia, SchemaLocation } from "../schema/field.ts";
-import { completeRef, type StepFacts, valueAt } from "./facts.ts";
-import { bindFreeInput } from "./free-input.ts";
-import type { Planning } from "./kind.ts";
+import type { AcceptedMedia, SchemaLocation } from "../schema.ts";
+import { bindFreeInput, completeRef, type Planning, type StepFacts, valueAt } from "./kind.ts";
 
 type Literal = string | { readonly [key: string]: DraftJson };
 

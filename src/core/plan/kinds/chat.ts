@@ -2,9 +2,16 @@ import type { ChatDraft, Draft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { ChatStep, Reference } from "../plan.ts";
 import { referencesOf } from "../references.ts";
-import { type StepFacts, VALUE } from "./facts.ts";
-import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
-import type { Planning, StepKind } from "./kind.ts";
+import {
+  bindFreeInput,
+  bindWhen,
+  checkReadable,
+  needsOf,
+  type Planning,
+  type StepFacts,
+  type StepKind,
+  VALUE,
+} from "./kind.ts";
 
 const ONLY_TEXT =
   "a chat accepts text and values, and pictures only in its images field; for other media, use a task or a job";

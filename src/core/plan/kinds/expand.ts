@@ -1,9 +1,7 @@
 import type { ExpandDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { ExpandStep } from "../plan.ts";
-import { MEDIA, UNKNOWN, VALUE } from "./facts.ts";
-import { bindValue, bindWhen, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
+import { bindValue, bindWhen, MEDIA, needsOf, type StepKind, UNKNOWN, VALUE } from "./kind.ts";
 
 export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
   files: () => [],

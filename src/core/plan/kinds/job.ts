@@ -1,11 +1,10 @@
-import { didYouMean, suggest } from "../../kit/suggest.ts";
+import { didYouMean, suggest } from "../../kit/lookup.ts";
 import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
 import type { Draft, DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { JobStep, Json, Plan } from "../plan.ts";
 import { isOwnSource, referencesOf } from "../references.ts";
-import { type SchemaLocation, schemaLocation } from "../schema/field.ts";
-import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
+import { mostSeed, outputsOf, type SchemaLocation, schemaLocation, yieldsOf } from "../schema.ts";
 import {
   AnyOf,
   type BoundValue,
@@ -16,9 +15,7 @@ import {
   type InputLocation,
   type Sample,
 } from "./bind-reference.ts";
-import { MEDIA, UNKNOWN } from "./facts.ts";
-import { bindWhen, isAsset, isDraftReference, needsOf } from "./free-input.ts";
-import type { Planning, StepKind } from "./kind.ts";
+import { bindWhen, isAsset, isDraftReference, MEDIA, needsOf, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
 
 const TYPICAL_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
 

@@ -1,9 +1,7 @@
 import type { PickDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { PickStep, SecondChoice } from "../plan.ts";
-import { oneOf, UNKNOWN } from "./facts.ts";
-import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
+import { bindAmong, bindWhen, needsOf, oneOf, type StepKind, UNKNOWN } from "./kind.ts";
 
 export const pickKind: StepKind<PickDraft, PickStep> = {
   files: () => [],

@@ -2,9 +2,16 @@ import type { TaskDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { TaskStep } from "../plan.ts";
 import { referencesOf } from "../references.ts";
-import { MEDIA, VALUE } from "./facts.ts";
-import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
-import type { StepKind, StepTraits } from "./kind.ts";
+import {
+  bindFreeInput,
+  bindWhen,
+  checkReadable,
+  MEDIA,
+  needsOf,
+  type StepKind,
+  type StepTraits,
+  VALUE,
+} from "./kind.ts";
 
 /** One object for all tasks saves memory, because a run keeps the traits of every step. */
 const shared = {

@@ -1,9 +1,7 @@
 import type { UploadDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { FileFacts, UploadStep } from "../plan.ts";
-import { MEDIA, UNKNOWN } from "./facts.ts";
-import { bindWhen, needsOf } from "./free-input.ts";
-import type { Planning, StepKind } from "./kind.ts";
+import { bindWhen, MEDIA, needsOf, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
 
 export const uploadKind: StepKind<UploadDraft, UploadStep> = {
   files({ file, bytes, media, path, inside }) {

@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from "file-type";
-import { open } from "../../../core/kit/file-handle.ts";
+import { open } from "../../../core/kit/files.ts";
 
 export interface Format {
   readonly kind: "image" | "video" | "audio";

@@ -1,4 +1,4 @@
-import { own } from "../../../core/kit/own.ts";
+import { own } from "../../../core/kit/lookup.ts";
 import { type FoldedRun, type RunRow, type RunView, type StepView, statusNow } from "../../../core/view/index.ts";
 import type { JournalStore } from "../../../index.ts";
 import { badRequest, notFound, wholeNumber } from "../../served/index.ts";

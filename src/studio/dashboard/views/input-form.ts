@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { own } from "../../../core/kit/own.ts";
+import { own } from "../../../core/kit/lookup.ts";
 import { suggestedValues } from "../../../core/plan/index.ts";
 import type { Json } from "../../../index.ts";
 import { cut } from "./truncate.ts";

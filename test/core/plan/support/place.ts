@@ -1,8 +1,7 @@
 import type { InputLocation } from "../../../../src/core/plan/kinds/bind-reference.ts";
-import { MEDIA, type StepFacts, UNKNOWN, VALUE } from "../../../../src/core/plan/kinds/facts.ts";
-import type { Planning } from "../../../../src/core/plan/kinds/kind.ts";
+import { MEDIA, type Planning, type StepFacts, UNKNOWN, VALUE } from "../../../../src/core/plan/kinds/kind.ts";
 import type { Json } from "../../../../src/core/plan/plan.ts";
-import { schemaLocation } from "../../../../src/core/plan/schema/field.ts";
+import { schemaLocation } from "../../../../src/core/plan/schema.ts";
 
 const image: StepFacts = { ...MEDIA, yields: "image" };
 const value = (schema: Json | null = null): StepFacts => ({ ...VALUE, schema });

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ListMultipartUploadsCommand, ListMultipartUploadsCommandOutput } from "@aws-sdk/client-s3";
 import PQueue from "p-queue";
-import { open } from "../../../kit/file-handle.ts";
+import { open } from "../../../kit/files.ts";
 import { measureBytes, type Spooled } from "../media-files.ts";
 import type { LinkOptions } from "../media-store.ts";
 import {

@@ -1,5 +1,5 @@
-import { own } from "../../../kit/own.ts";
-import { isUnknownRiffSize } from "../../../kit/wav-header.ts";
+import { own } from "../../../kit/lookup.ts";
+import { isUnknownRiffSize } from "../../../kit/media-headers.ts";
 import { Bytes, lacking, UNJUDGED, WHOLE, type Whole, walk } from "./bytes.ts";
 import { wholeAac, wholeFlac, wholeMp3, wholeOgg } from "./whole-frames.ts";
 

@@ -1,8 +1,34 @@
 import { createHash, randomUUID } from "node:crypto";
-import { chmod, type FileHandle, lstat, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { fsync, readFileSync, statSync } from "node:fs";
+import { chmod, type FileHandle, lstat, open as openByNode, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { promisify } from "node:util";
 import { HOUR_MS } from "./duration.ts";
-import { open } from "./file-handle.ts";
+
+const synced = promisify(fsync);
+
+const MISSING = {
+  sync(this: FileHandle): Promise<void> {
+    return synced(this.fd);
+  },
+  [Symbol.asyncDispose](this: FileHandle): Promise<void> {
+    return this.close();
+  },
+};
+
+/** `open` of `node:fs/promises`, which also works under Yarn's Plug'n'Play. */
+export async function open(...args: Parameters<typeof openByNode>): Promise<FileHandle> {
+  const handle = await openByNode(...args);
+  if (!(Symbol.asyncDispose in handle)) Object.assign(Object.getPrototypeOf(handle), MISSING);
+  return handle;
+}
+
+/** Parses a JSON file that the user named. Refuses devices, because reading one may never end. */
+export function readJsonFile(path: string): unknown {
+  const found = statSync(path);
+  if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, not a file");
+  return JSON.parse(readFileSync(path, "utf8"));
+}
 
 /** Temporary files of this age certainly belong to dead processes. */
 export const LEFTOVER_MS = HOUR_MS;
@@ -94,4 +120,10 @@ function named(error: unknown, tmp: string, path: string): unknown {
   if (!(error instanceof Error)) return error;
   error.message = error.message.replaceAll(tmp, path);
   return Object.assign(error, { path });
+}
+
+/** True if the path is the folder or inside it. Only the text is compared; the caller resolves links. */
+export function isWithin(folder: string, path: string): boolean {
+  const inner = relative(folder, path);
+  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }

@@ -1,3 +1,8 @@
+/** Looks up a name in a record. Returns undefined for inherited names such as `constructor` and `__proto__`. */
+export function own<T>(record: { readonly [name: string]: T }, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
 export function suggest(name: string, candidates: Iterable<string>): readonly string[] {
   // Short words are nearly all similar to each other.
   const limit = name.length < 4 ? Math.floor(name.length / 3) : Math.max(2, Math.floor(name.length / 3));

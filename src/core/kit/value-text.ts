@@ -1,4 +1,4 @@
-import { own } from "./own.ts";
+import { own } from "./lookup.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   string: "text",
@@ -30,4 +30,16 @@ export function shown(value: unknown): string {
   const isNumber = typeof value === "number" || typeof value === "bigint";
   const text = isNumber ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** Formats a number of bytes for people, in units of 1000: `840 B`, `2.1 kB`, `3.4 MB`, `1.2 GB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1e3) return `${bytes} B`;
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+export function shellWord(text: string): string {
+  if (/^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(text)) return text;
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,84 @@
-import { own } from "../../kit/own.ts";
-import type { JsonSchema } from "../catalog-port.ts";
-import type { Json, MediaKind } from "../plan.ts";
-import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
+import { own } from "../kit/lookup.ts";
+import type { CatalogModel, JsonSchema } from "./catalog-port.ts";
+import type { DraftJson } from "./draft.ts";
+import type { Json, MediaKind } from "./plan.ts";
+
+export function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function branches(schema: JsonSchema, keyword: string): readonly JsonSchema[] {
+  const list = schema[keyword];
+  return Array.isArray(list) ? list.filter(isSchema) : [];
+}
+
+export function localRef(root: JsonSchema, ref: unknown): JsonSchema | null {
+  if (typeof ref !== "string" || !ref.startsWith("#")) return null;
+  let at: unknown = root;
+  for (const part of ref.slice(1).split("/").slice(1)) {
+    const key = decode(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return null;
+    at = (at as Readonly<Record<string, unknown>>)[key];
+  }
+  return isSchema(at) ? at : null;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function suggestedValues(schema: JsonSchema): readonly string[] | null {
+  const choices = branches(schema, "anyOf");
+  const isOpen = choices.some(
+    ({ type, ...rest }) => type === "string" && rest.enum === undefined && rest.const === undefined,
+  );
+  const values = choices.flatMap((choice) => (Array.isArray(choice.enum) ? choice.enum : []));
+  return isOpen && values.length > 0 && values.every((value) => typeof value === "string") ? values : null;
+}
+
+const COMBINATORS = ["allOf", "anyOf", "oneOf"];
+const CONDITIONALS = ["then", "else"];
+/** A schema may refer to itself, so the number of parts is limited. */
+const MAX_PARTS = 200;
+
+/** Returns a schema and all sub-schemas that may apply to the same value. */
+export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
+  const found = new Set<JsonSchema>();
+  const visit = (part: JsonSchema) => {
+    if (found.has(part) || found.size >= MAX_PARTS) return;
+    found.add(part);
+    const target = localRef(root, part.$ref);
+    if (target !== null) visit(target);
+    for (const keyword of COMBINATORS) for (const branch of branches(part, keyword)) visit(branch);
+    for (const keyword of CONDITIONALS) {
+      const branch = part[keyword];
+      if (isSchema(branch)) visit(branch);
+    }
+  };
+  visit(schema);
+  return [...found];
+}
+
+export function propertySchemas(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
+  return parts.flatMap((part) => {
+    const property =
+      isSchema(part.properties) && Object.hasOwn(part.properties, name) ? part.properties[name] : undefined;
+    if (isSchema(property)) return [property];
+    return isSchema(part.additionalProperties) ? [part.additionalProperties] : [];
+  });
+}
+
+export function itemSchemas(parts: readonly JsonSchema[], index: number): readonly JsonSchema[] {
+  return parts.flatMap((part) => {
+    const positional = branches(part, "prefixItems")[index];
+    if (positional !== undefined) return [positional];
+    return isSchema(part.items) ? [part.items] : [];
+  });
+}
 
 /** A model's published limits for a media field, such as `min_duration_ms`. The strictest limit applies. */
 export type MediaBounds = { readonly [annotation: string]: number };
@@ -151,4 +228,69 @@ function typesOf(parts: readonly JsonSchema[]): readonly string[] {
     .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))
     .filter((type) => typeof type === "string");
   return [...new Set(types)];
+}
+
+export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
+  switch (model.modality) {
+    case "image":
+    case "video":
+      return model.modality;
+    case "audio":
+      return makesVoice(model) ? "voice" : "audio";
+    default:
+      return null;
+  }
+}
+
+/** The catalog lists models that clone voices as audio, so this reads the schemas and the name. */
+function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
+  const voiceId = fieldTypesOf(outputSchema, "voice_id");
+  const url = fieldTypesOf(outputSchema, "url");
+  if (voiceId.length > 0 && !voiceId.includes("null")) return true;
+  if (url.length > 0 && url.every((type) => type === "null")) return true;
+  if (voiceId.length > 0 && voiceId.every((type) => type === "null")) return false;
+  const fields = isSchema(inputSchema.properties) ? inputSchema.properties : {};
+  if ("voice_id" in fields || "text" in fields || "prompt" in fields) return false;
+  return ("audio" in fields && "name" in fields) || /voice.?clon|clon\w*.?voice/i.test(`${id} ${name ?? ""}`);
+}
+
+function fieldTypesOf(schema: JsonSchema, name: string): readonly unknown[] {
+  const parts = propertySchemas(applicable(schema, schema), name).flatMap((part) => applicable(schema, part));
+  return parts.flatMap(({ type, const: constant }) => {
+    if (constant === null) return ["null"];
+    return type === undefined ? [] : Array.isArray(type) ? type : [type];
+  });
+}
+
+export function outputsOf(input: DraftJson, model: CatalogModel): number {
+  const requested =
+    typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;
+  if (isCount(requested)) return requested;
+  const presets = countSchemas(model).map((schema) => schema.default);
+  return presets.find(isCount) ?? 1;
+}
+
+export function maxOutputsOf(model: CatalogModel): number | null {
+  const schemas = countSchemas(model);
+  if (schemas.length === 0) return 1;
+  const bounds = schemas.flatMap(({ enum: values, const: constant, maximum }) => {
+    const listed = [constant, ...(Array.isArray(values) ? values : [])].filter(isCount);
+    return [...(listed.length > 0 ? [Math.max(...listed)] : []), ...(isCount(maximum) ? [maximum] : [])];
+  });
+  return bounds.length === 0 ? null : Math.min(...bounds);
+}
+
+export function mostSeed({ inputSchema }: CatalogModel): number | null {
+  const schemas = propertySchemas(applicable(inputSchema, inputSchema), "seed");
+  if (schemas.length === 0) return null;
+  const bounds = schemas.flatMap(({ maximum }) => (isCount(maximum) ? [maximum] : []));
+  return Math.min(Number.MAX_SAFE_INTEGER - 1, ...bounds);
+}
+
+function countSchemas({ inputSchema }: CatalogModel): readonly JsonSchema[] {
+  return propertySchemas([inputSchema], "num_outputs").flatMap((schema) => applicable(inputSchema, schema));
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
 }
