@@ -56,7 +56,7 @@ const READERS: Readonly<Record<string, string>> = {
   "core/engine/effects/chat.ts": "the media store",
   "core/engine/media/bucket/s3-bucket.ts": "the media store",
   "core/engine/media/folder-store.ts": "the media store",
-  "core/engine/media/whole/bytes.ts": "what the door opened, or the media store",
+  "core/engine/media/whole.ts": "what the door opened, or the media store",
   "core/engine/media/media-files.ts":
     "the media store, and planned files, which go nowhere unless they are those that were measured",
   "core/engine/media/media-reader.ts": "the contents of small files, only to know them again",

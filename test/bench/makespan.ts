@@ -17,10 +17,9 @@
  */
 
 import { driveTools } from "../../src/core/engine/drive/drive-tools.ts";
-import { ExpectedDurations } from "../../src/core/engine/price/expected-durations.ts";
+import { ExpectedDurations } from "../../src/core/engine/price/expected.ts";
 import { builtInFamilies } from "../../src/core/families/index.ts";
-import type { RunPlanned } from "../../src/core/journal/events.ts";
-import { newRun } from "../../src/core/journal/fold.ts";
+import { newRun, type RunPlanned } from "../../src/core/journal/events.ts";
 import type { StoredResult } from "../../src/core/journal/store.ts";
 import type { Plan } from "../../src/core/plan/plan.ts";
 import type { JobLimits } from "../../src/core/plan/slots.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { measureMedia } from "../../src/core/engine/media/measure-media.ts";
+import { measureMedia } from "../../src/core/engine/media/media-reader.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { audiogram, caption, join, mix, overlay, reframe, slideshow, thumbnail, trim } from "../../src/film/index.ts";
 import { isFull, sampled } from "../support/sample.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { damageOf, measureMedia } from "../../src/core/engine/media/measure-media.ts";
+import { damageOf, measureMedia } from "../../src/core/engine/media/media-reader.ts";
 import { previewMark } from "../../src/core/marks/index.ts";
 import { findFlaws } from "../../src/film/checks/find-flaws.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";

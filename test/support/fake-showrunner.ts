@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { NotifyOption } from "../../src/core/engine/notify/send.ts";
+import type { NotifyOption } from "../../src/core/engine/notify/notifications.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { FakePaidService, type FakeServiceOptions } from "./fake-paid-service.ts";

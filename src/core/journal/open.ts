@@ -1,9 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { isPostgresUrl } from "../kit/journal-location.ts";
-import type { DatabaseFacts } from "./postgres/describe.ts";
+import type { DatabaseFacts } from "./postgres/database.ts";
 import type { PostgresJournalOptions } from "./postgres/settings.ts";
-import { Database } from "./sqlite/database.ts";
-import { loadSqlite } from "./sqlite/load.ts";
+import { Database, loadSqlite } from "./sqlite/database.ts";
 import { prepareSchema } from "./sqlite/migrate.ts";
 import { Writer } from "./sqlite/writer.ts";
 import { openSqliteJournal, SqliteJournal } from "./sqlite.ts";
@@ -17,7 +16,7 @@ export async function openJournal(location: string, options: PostgresJournalOpti
 }
 
 export async function describeDatabase(location: string): Promise<DatabaseFacts> {
-  const { describe } = await import("./postgres/describe.ts");
+  const { describe } = await import("./postgres/database.ts");
   return describe(location);
 }
 

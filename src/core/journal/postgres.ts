@@ -2,10 +2,8 @@ import type { Row } from "./columns.ts";
 import type { Delivery } from "./deliveries.ts";
 import { RunUnknownError } from "./errors.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
-import type { SpendingCap, SpendingScope } from "./money.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
 import { closedError, Database, loadDriver } from "./postgres/database.ts";
-import { encodeCommit } from "./postgres/encode.ts";
 import {
   databaseClock,
   type LeaseClock,
@@ -19,7 +17,7 @@ import { prepareSchema } from "./postgres/migrate.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as tables from "./postgres/side-tables.ts";
-import { WriteQueue } from "./postgres/write-queue.ts";
+import { encodeCommit, WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
@@ -37,6 +35,8 @@ import type {
   NoticeOutcome,
   Progress,
   ResultsQuery,
+  SpendingCap,
+  SpendingScope,
   UploadHandleRow,
   Wake,
 } from "./store.ts";

@@ -1,10 +1,11 @@
 import type { Tags } from "../kit/tags.ts";
 import type { Columns, Row } from "./columns.ts";
-import type { AccountTotals, LedgerTotals } from "./money.ts";
 import type {
+  AccountTotals,
   InboxEntry,
   InboxMessage,
   LeaseHolder,
+  LedgerTotals,
   NoticeRow,
   Progress,
   RunRow,

@@ -1,7 +1,23 @@
-import { AccountMismatchError, IllegalEventError, JournalCorruptError, JournalNewerVersionError } from "./errors.ts";
-import { loadRun } from "./snapshot.ts";
-import type { RunState } from "./state.ts";
-import type { JournalStore } from "./store.ts";
+import { existsSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import {
+  AccountMismatchError,
+  IllegalEventError,
+  JournalCorruptError,
+  JournalNewerVersionError,
+  RunUnknownError,
+} from "./errors.ts";
+import {
+  apply,
+  FOLD_VERSION,
+  fold,
+  isAsPlanned,
+  type RunPlanned,
+  runWithoutSteps,
+  type StoredEvent,
+} from "./events.ts";
+import { newStep, type RunState, type StepState } from "./state.ts";
+import type { FoldSnapshot, JournalStore } from "./store.ts";
 
 export interface Account {
   readonly origin: string;
@@ -76,4 +92,117 @@ function noteJobs({ steps }: RunState, known: Set<string>): void {
 
 function isUnreadable(error: unknown): boolean {
   return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
+}
+
+type PackedStep = Partial<StepState> & Pick<StepState, "path">;
+
+type PackedState = Omit<RunState, "planned" | "steps"> & {
+  /** Null if the plan and terms are still those of the first event. */
+  readonly planned: RunPlanned | null;
+  readonly steps: readonly PackedStep[];
+};
+
+/** Applying this many events takes as long as reading a snapshot. */
+const SHORT_TAIL = 200;
+const SHORTEST_TAIL_UNDER_WAY = 1_000;
+/** Applying this many events takes as long as writing one part of a snapshot. */
+const WORTH = 4;
+
+export function weightOf({ steps, files }: RunState): number {
+  let weight = files.length;
+  for (const { attempts, outputs } of Object.values(steps)) {
+    weight += 1 + attempts.length + (outputs?.length ?? 0);
+  }
+  return weight;
+}
+
+/** A `parked` run continues in its next slice, an `idle` run when a message arrives. */
+type Leaving = "continues" | "parked" | "idle";
+
+export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
+  if (leaving === "idle") return tail >= SHORT_TAIL;
+  return (
+    tail >= (leaving === "parked" ? Math.max(SHORT_TAIL, weight) : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight))
+  );
+}
+
+/** Yields after each step. The state must not change until the snapshot is complete. */
+export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
+  const { planned, steps, ...rest } = state;
+  const texts: string[] = [];
+  for (const step of Object.values(steps)) {
+    texts.push(JSON.stringify(packStep(step)));
+    yield;
+  }
+  const packed: Omit<PackedState, "steps"> = { ...rest, planned: isAsPlanned(planned) ? null : planned };
+  const text = `${JSON.stringify(packed).slice(0, -1)},"steps":[${texts.join(",")}]}`;
+  return { foldVersion: FOLD_VERSION, seq: state.seq, state: text };
+}
+
+export function snapshotOf(state: RunState): FoldSnapshot {
+  const stepwise = snapshotStepwise(state);
+  for (;;) {
+    const { done, value } = stepwise.next();
+    if (done === true) return value;
+  }
+}
+
+export const EVENTS_READ_AT_ONCE = 5000;
+
+export async function loadRun(store: JournalStore, runId: string): Promise<RunState> {
+  const snapshot = await store.snapshot(runId);
+  const state = snapshot === null ? null : await fromSnapshot(store, runId, snapshot).catch(() => null);
+  const loaded = state ?? fold(await store.read(runId));
+  if (loaded === null) throw new RunUnknownError(runId);
+  loaded.planned = moved(loaded.planned, store);
+  return loaded;
+}
+
+async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSnapshot): Promise<RunState | null> {
+  if (snapshot.foldVersion !== FOLD_VERSION) return null;
+  const [first] = await store.read(runId, { limit: 1 });
+  const state = first === undefined ? null : stateOf(snapshot, first);
+  if (state === null) return null;
+  for (const event of await store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
+  return state;
+}
+
+function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
+  if (first.event.type !== "run.planned") return null;
+  const packed = JSON.parse(snapshot.state) as PackedState | null;
+  const isOfRun = packed?.runId === first.runId && packed.seq === snapshot.seq && Array.isArray(packed.steps);
+  if (!isOfRun) return null;
+  const { planned, steps, ...rest } = packed;
+  const begun = runWithoutSteps(first.runId, first.event, first.at);
+  const state: RunState = { ...begun, ...rest, planned: planned ?? begun.planned };
+  for (const step of steps) state.steps[step.path] = { ...newStep(step.path), ...step };
+  return state;
+}
+
+const fresh = newStep("");
+
+function packStep(step: StepState): PackedStep {
+  const packed: { [field: string]: unknown } = {};
+  // A step may have fields that a new step lacks.
+  for (const field of Object.keys(step) as (keyof StepState)[]) {
+    if (!isSame(step[field], fresh[field])) packed[field] = step[field];
+  }
+  return packed as PackedStep;
+}
+
+function isSame(value: unknown, initial: unknown): boolean {
+  return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
+}
+
+export function projectOf(journalFile: string): string {
+  const folder = dirname(journalFile);
+  return basename(folder) === ".showrunner" ? dirname(folder) : folder;
+}
+
+export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanned {
+  const { project: before, outDir } = planned;
+  if (typeof before !== "string" || project === undefined || before === project) return planned;
+  const below = relative(before, outDir);
+  if (!isAbsolute(outDir) || below.startsWith("..") || isAbsolute(below) || existsSync(outDir)) return planned;
+  return { ...planned, project, outDir: join(project, below) };
 }

@@ -1,7 +1,6 @@
 import type { LedgerChange } from "./events/spec.ts";
-import type { SpendingGuard, SpendingScope } from "./money.ts";
 import { heldBy, heldElsewhereBy, type LedgerEntry, slotOf } from "./record.ts";
-import type { Commit, CommitOutcome } from "./store.ts";
+import type { Commit, CommitOutcome, SpendingGuard, SpendingScope } from "./store.ts";
 
 export interface AccountMoney {
   committedMicros(scope: SpendingScope): number;

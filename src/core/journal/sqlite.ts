@@ -2,23 +2,18 @@ import { isAbsolute } from "node:path";
 import type { Delivery } from "./deliveries.ts";
 import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
-import type { SpendingScope } from "./money.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
+import { projectOf } from "./run-repository.ts";
 import type { RunsQuery } from "./search.ts";
-import { projectOf } from "./snapshot.ts";
-import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
-import type { Database } from "./sqlite/database.ts";
-import { packAside } from "./sqlite/database.ts";
-import { isBusy } from "./sqlite/failure.ts";
-import { deliver, readInbox, sendMessage } from "./sqlite/inbox.ts";
+import { type Database, isBusy, packAside } from "./sqlite/database.ts";
 import { accountTotals, spendingOf } from "./sqlite/ledger.ts";
 import { openFile } from "./sqlite/open.ts";
-import { lastUnsorted, readResults, sortResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dueRuns } from "./sqlite/runs.ts";
 import * as tables from "./sqlite/side-tables.ts";
+import { deliver, lastUnsorted, readInbox, readResults, sendMessage, sortResults } from "./sqlite/side-tables.ts";
 import { closedError, retryWhileBusy, Writer } from "./sqlite/writer.ts";
 import type {
   Commit,
@@ -31,6 +26,7 @@ import type {
   NoticeOutcome,
   Progress,
   ResultsQuery,
+  SpendingScope,
   UploadHandleRow,
   Wake,
 } from "./store.ts";
@@ -284,6 +280,57 @@ export class SqliteJournal implements JournalStore {
       if (!isBusy(error)) throw error;
       this.#poll.recheck();
       return false;
+    }
+  }
+}
+
+/** Wakes waiting calls when other processes write, by polling SQLite's change counter. */
+export class ChangePoll {
+  readonly #db: Database;
+  readonly #waiters: Waiters;
+  readonly #intervalMs: number;
+  #timer: NodeJS.Timeout | null = null;
+  #seen = 0;
+  #dirty = false;
+
+  constructor(db: Database, waiters: Waiters, intervalMs: number) {
+    this.#db = db;
+    this.#waiters = waiters;
+    this.#intervalMs = intervalMs;
+  }
+
+  start(): void {
+    if (this.#timer !== null) return;
+    this.#seen = this.#version();
+    // Notify once now, because something may have been written since the caller's read.
+    this.#waiters.notifyAll();
+    this.#timer = setInterval(() => this.#look(), this.#intervalMs);
+  }
+
+  /** Makes the next poll wake the callers even if nothing was written. */
+  recheck(): void {
+    this.#dirty = true;
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #look(): void {
+    if (this.#waiters.size === 0) return this.stop();
+    const version = this.#version();
+    if (version === this.#seen && !this.#dirty) return;
+    this.#dirty = false;
+    this.#seen = version;
+    this.#waiters.notifyAll();
+  }
+
+  #version(): number {
+    try {
+      return this.#db.columns.integer(this.#db.get("PRAGMA data_version") ?? {}, "data_version");
+    } catch {
+      return this.#seen;
     }
   }
 }

@@ -1,6 +1,12 @@
 import { hash } from "node:crypto";
-import { type Chosen, EVENT_VERSION, type GivenFile, type PauseReason, type RunEvent } from "../journal/events.ts";
-import { apply } from "../journal/fold.ts";
+import {
+  apply,
+  type Chosen,
+  EVENT_VERSION,
+  type GivenFile,
+  type PauseReason,
+  type RunEvent,
+} from "../journal/events.ts";
 import { type AttemptState, isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { cleanText, ownText } from "../kit/clean-text.ts";

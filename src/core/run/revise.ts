@@ -1,5 +1,4 @@
-import { EVENT_VERSION, type PriceBasis, type RunEvent } from "../journal/events.ts";
-import { apply } from "../journal/fold.ts";
+import { apply, EVENT_VERSION, type PriceBasis, type RunEvent } from "../journal/events.ts";
 import { lastAttempt, type Quoted, type RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.ts";

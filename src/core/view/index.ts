@@ -1,9 +1,9 @@
 // The read model: what the wings see of runs.
 
 export { eventText, liveText } from "../journal/events.ts";
-export { statusNow } from "../journal/liveness.ts";
+export { statusNow } from "../journal/host.ts";
 export type { ReviewLinkRow } from "../journal/review-links.ts";
-export { loadRun } from "../journal/snapshot.ts";
+export { loadRun } from "../journal/run-repository.ts";
 export { isRunFinal, type RunState } from "../journal/state.ts";
 export type { InboxEntry, RunRow, RunUpdate } from "../journal/store.ts";
 export type { WaitingDecision } from "../run/decisions.ts";

@@ -1,7 +1,6 @@
 import type { IncidentText } from "../journal/events/spec.ts";
-import { type Chosen, type RunEvent, type StoredEvent, specOf } from "../journal/events.ts";
-import { apply, fold } from "../journal/fold.ts";
-import { EVENTS_READ_AT_ONCE } from "../journal/snapshot.ts";
+import { apply, type Chosen, fold, type RunEvent, type StoredEvent, specOf } from "../journal/events.ts";
+import { EVENTS_READ_AT_ONCE } from "../journal/run-repository.ts";
 import {
   isRunFinal,
   type OutputState,

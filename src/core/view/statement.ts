@@ -1,5 +1,4 @@
-import type { StoredEvent } from "../journal/events.ts";
-import { fold } from "../journal/fold.ts";
+import { fold, type StoredEvent } from "../journal/events.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../journal/record.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
 

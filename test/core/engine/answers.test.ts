@@ -10,7 +10,7 @@ import {
   verdictOf,
   verdicts,
 } from "../../../src/core/answers.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold } from "../../../src/core/journal/events.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
 import { LATE_MODEL, PRICE_MICROS } from "../../support/answering-service.ts";
 import { openAnswering } from "../../support/answering-show.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { MediaBucketError } from "../../../src/core/engine/media/bucket/bucket-errors.ts";
+import { MediaBucketError } from "../../../src/core/engine/media/media-errors.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";

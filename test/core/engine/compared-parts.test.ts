@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { loadRun } from "../../../src/core/journal/snapshot.ts";
+import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import { comparedParts } from "../../../src/core/view/compared.ts";
 import { pipeline } from "../../../src/index.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { failed, file } from "../../../src/core/define/index.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold } from "../../../src/core/journal/events.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import {
   type OverBudgetError,

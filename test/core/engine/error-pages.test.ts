@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, createClient } from "../../../src/core/api/index.ts";
-import { damageOf } from "../../../src/core/engine/media/measure-media.ts";
+import { damageOf } from "../../../src/core/engine/media/media-reader.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";

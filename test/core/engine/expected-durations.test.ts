@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ExpectedDurations } from "../../../src/core/engine/price/expected-durations.ts";
+import { ExpectedDurations } from "../../../src/core/engine/price/expected.ts";
 import { readFamilies } from "../../../src/core/families/index.ts";
 import type { JobStep } from "../../../src/core/plan/plan.ts";
 import { job } from "../run/support/plans.ts";

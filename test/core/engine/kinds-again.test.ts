@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
-import { measureMedia } from "../../../src/core/engine/media/measure-media.ts";
+import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../../src/index.ts";
 import { FILM } from "../../../src/local-service/start.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
-import { loadRun } from "../../../src/core/journal/snapshot.ts";
+import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { planStep, type RunState } from "../../../src/core/journal/state.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { openShowrunner, pipeline, type RunHandle, type Showrunner } from "../../../src/index.ts";

@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { measureMedia } from "../../../src/core/engine/media/measure-media.ts";
+import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 
 let folder: string;

@@ -6,11 +6,16 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { verifyNotification, verifyWebhook } from "../../../src/core/api/index.ts";
-import { openNotifications } from "../../../src/core/engine/notify/notifications.ts";
-import { Notifier, noticesOf, retryAfterMs } from "../../../src/core/engine/notify/notifier.ts";
-import { type Delivery, notifyTarget, shownTarget } from "../../../src/core/engine/notify/send.ts";
-import type { RunEvent } from "../../../src/core/journal/events.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import {
+  type Delivery,
+  Notifier,
+  noticesOf,
+  notifyTarget,
+  openNotifications,
+  retryAfterMs,
+  shownTarget,
+} from "../../../src/core/engine/notify/notifications.ts";
+import { fold, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { Lease } from "../../../src/core/journal/store.ts";
 import { createMemoryJournal, type Pipeline, pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";

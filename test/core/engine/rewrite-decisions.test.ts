@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { loadRun } from "../../../src/core/journal/snapshot.ts";
+import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import type { StepState } from "../../../src/core/journal/state.ts";
 import { createMemoryJournal, pipeline, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";

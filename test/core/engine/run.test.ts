@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold } from "../../../src/core/journal/events.ts";
 import {
   createMemoryJournal,
   type OverBudgetError,

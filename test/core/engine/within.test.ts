@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { noticesOf } from "../../../src/core/engine/notify/notifier.ts";
+import { noticesOf } from "../../../src/core/engine/notify/notifications.ts";
 import type { SliceOptions } from "../../../src/core/engine/slice/run-slices.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold } from "../../../src/core/journal/events.ts";
 import { failed, openShowrunner, type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { runCli } from "../../../src/cli/program.ts";
 import { writeSnapshot } from "../../../src/core/catalog/index.ts";
-import { ExpectedDurations } from "../../../src/core/engine/price/expected-durations.ts";
+import { ExpectedDurations } from "../../../src/core/engine/price/expected.ts";
 import { builtInFamilies, FamiliesError, type FamilyInput, readFamilies } from "../../../src/core/families/index.ts";
 import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline } from "../../../src/index.ts";
 import { LocalServiceError, startLocalService } from "../../../src/local-service/index.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { LiveRun, renderTree } from "../../../src/cli/live/tree.ts";
-import type { RunEvent, StoredEvent } from "../../../src/core/journal/events.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold, type RunEvent, type StoredEvent } from "../../../src/core/journal/events.ts";
 import { activeMs } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { runDocument } from "../../../src/core/view/run-document.ts";

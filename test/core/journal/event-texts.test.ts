@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { eventText, liveText, type RunEvent, specOf } from "../../../src/core/journal/events.ts";
-import { newRun } from "../../../src/core/journal/fold.ts";
+import { eventText, liveText, newRun, type RunEvent, specOf } from "../../../src/core/journal/events.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import { job, planOf } from "../run/support/plans.ts";
 import { planned } from "./samples.ts";

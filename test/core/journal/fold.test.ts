@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { IllegalEventError } from "../../../src/core/journal/errors.ts";
-import { type RunEvent, type StoredEvent, specOf } from "../../../src/core/journal/events.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold, type RunEvent, type StoredEvent, specOf } from "../../../src/core/journal/events.ts";
 import { newAttempt, outputsOf } from "../../../src/core/journal/state.ts";
 import { job, planOf, ref } from "../run/support/plans.ts";
 import { gate } from "../run/support/steps.ts";

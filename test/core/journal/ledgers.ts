@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LedgerChange } from "../../../src/core/journal/events/spec.ts";
-import type { SpendingGuard, SpendingScope } from "../../../src/core/journal/money.ts";
 import { accountOf } from "../../../src/core/journal/record.ts";
-import type { JournalStore, Lease } from "../../../src/core/journal/store.ts";
+import type { JournalStore, Lease, SpendingGuard, SpendingScope } from "../../../src/core/journal/store.ts";
 import { createReferenceJournal } from "./reference-journal.ts";
 import { baseUrl, holder, nobodyIsDead, planned } from "./samples.ts";
 

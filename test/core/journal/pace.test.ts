@@ -86,7 +86,7 @@ describe("A journal that another connection keeps locked", () => {
 
 describe("Loading SQLite", () => {
   test("holds back its own warning and no other", () => {
-    const load = pathToFileURL(join(import.meta.dirname, "../../../src/core/journal/sqlite/load.ts")).href;
+    const load = pathToFileURL(join(import.meta.dirname, "../../../src/core/journal/sqlite/database.ts")).href;
     // A built-in that warns as node:sqlite does on Node 22, whichever Node runs this.
     const script = `
       const load = process.getBuiltinModule;

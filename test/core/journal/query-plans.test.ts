@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { Database } from "../../../src/core/journal/sqlite/database.ts";
-import { loadSqlite } from "../../../src/core/journal/sqlite/load.ts";
+import { Database, loadSqlite } from "../../../src/core/journal/sqlite/database.ts";
 import { prepareSchema } from "../../../src/core/journal/sqlite/migrate.ts";
 import { Writer } from "../../../src/core/journal/sqlite/writer.ts";
 import { SqliteJournal } from "../../../src/core/journal/sqlite.ts";

@@ -14,7 +14,6 @@ import {
 } from "../../../src/core/journal/event-codec.ts";
 import type { LedgerChange } from "../../../src/core/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../../src/core/journal/events.ts";
-import type { AccountTotals, LedgerTotals, SpendingScope } from "../../../src/core/journal/money.ts";
 import {
   accountOf,
   changeLedger,
@@ -31,30 +30,31 @@ import {
 import { LISTED_MS, type ReviewLinkRow } from "../../../src/core/journal/review-links.ts";
 import type { RunsQuery } from "../../../src/core/journal/search.ts";
 import { type AccountMoney, guarded, isSince, unseenOf } from "../../../src/core/journal/spend-guard.ts";
-import type {
-  Commit,
-  CommitOutcome,
-  InboxEntry,
-  InboxMessage,
-  JournalStore,
-  Lease,
-  LeaseHolder,
-  LeaseOutcome,
-  NoticeClaim,
-  NoticeOutcome,
-  NoticeRow,
-  Progress,
-  RemoveOutcome,
-  ResultsQuery,
-  RunRow,
-  StoredResult,
-  UploadHandleRow,
-} from "../../../src/core/journal/store.ts";
 import {
+  type AccountTotals,
+  type Commit,
+  type CommitOutcome,
   type DueQuery,
+  type InboxEntry,
+  type InboxMessage,
   type IssuedQuote,
+  type JournalStore,
+  type Lease,
+  type LeaseHolder,
+  type LeaseOutcome,
+  type LedgerTotals,
+  type NoticeClaim,
+  type NoticeOutcome,
+  type NoticeRow,
   ON_TIME_MS,
+  type Progress,
   REMEMBERED_MS,
+  type RemoveOutcome,
+  type ResultsQuery,
+  type RunRow,
+  type SpendingScope,
+  type StoredResult,
+  type UploadHandleRow,
   type Wake,
 } from "../../../src/core/journal/store.ts";
 import { Waiters } from "../../../src/core/journal/waiters.ts";

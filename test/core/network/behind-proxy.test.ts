@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ApiError, createClient } from "../../../src/core/api/index.ts";
 import { parseBucketUrl } from "../../../src/core/engine/media/bucket/bucket.ts";
-import { connectS3 } from "../../../src/core/engine/media/bucket/s3-client.ts";
+import { connectS3 } from "../../../src/core/engine/media/bucket/s3-bucket.ts";
 import {
   createAddressGuard,
   ForbiddenAddressError,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold } from "../../../src/core/journal/events.ts";
 import { isRunFinal, isStepFinal } from "../../../src/core/journal/state.ts";
 import type { FailurePolicy } from "../../../src/core/plan/plan.ts";
 import { expectCharted } from "./support/charted.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/fold.ts";
+import { newRun } from "../../../src/core/journal/events.ts";
 import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
 import { overHeadroom, whyRaised } from "../../../src/core/run/budget-pause.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/fold.ts";
+import { newRun } from "../../../src/core/journal/events.ts";
 import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
 import type { InboxMessage } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RunEvent } from "../../../src/core/journal/events.ts";
-import { newRun } from "../../../src/core/journal/fold.ts";
+import { newRun, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { AttemptState } from "../../../src/core/journal/state.ts";
 import type { Command } from "../../../src/core/run/command.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";

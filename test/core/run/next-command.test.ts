@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/fold.ts";
+import { newRun } from "../../../src/core/journal/events.ts";
 import type { PauseState, RunState } from "../../../src/core/journal/state.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { fileOf, nextCommand } from "../../../src/core/run/next-command.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/fold.ts";
+import { newRun } from "../../../src/core/journal/events.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import { hasUncollectedWork, openJobs } from "../../../src/core/run/open-jobs.ts";
 import { planned } from "../journal/samples.ts";

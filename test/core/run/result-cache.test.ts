@@ -1,8 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RunEvent } from "../../../src/core/journal/events.ts";
-import { apply, newRun } from "../../../src/core/journal/fold.ts";
+import { apply, newRun, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { JobStep, Json, Plan } from "../../../src/core/plan/plan.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import type { StoredEvent } from "../../../src/core/journal/events.ts";
-import { fold } from "../../../src/core/journal/fold.ts";
-import { loadRun, snapshotOf } from "../../../src/core/journal/snapshot.ts";
+import { fold, type StoredEvent } from "../../../src/core/journal/events.ts";
+import { loadRun, snapshotOf } from "../../../src/core/journal/run-repository.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../../src/core/journal/state.ts";
 import type { FoldSnapshot, JournalStore } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";

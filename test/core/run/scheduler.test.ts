@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { fold } from "../../../src/core/journal/fold.ts";
+import { fold } from "../../../src/core/journal/events.ts";
 import { isRunFinal, isStepFinal } from "../../../src/core/journal/state.ts";
 import type { InboxMessage } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";

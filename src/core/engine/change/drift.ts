@@ -15,7 +15,7 @@ import {
 } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import { isLeftToNext } from "../price/expansion.ts";
-import type { EarlierMs } from "../price/expected-media.ts";
+import type { EarlierMs } from "../price/expected.ts";
 import type { Offered } from "../price/offers.ts";
 import type { Planner } from "../price/planner.ts";
 import type { StepPrice } from "../price/totals.ts";

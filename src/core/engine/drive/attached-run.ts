@@ -1,11 +1,10 @@
 import { type Clock, sleep } from "../../api/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
-import { isDriven } from "../../journal/liveness.ts";
+import { isDriven } from "../../journal/host.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { RunBusyError } from "../errors.ts";
-import type { RunHandle, RunResult } from "./run-result.ts";
-import { runHandle } from "./run-result.ts";
+import { type RunHandle, type RunResult, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
 const POLL_EVERY_MS = 500;

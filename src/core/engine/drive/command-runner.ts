@@ -9,8 +9,13 @@ import { type EffectContext, perform, reportsProgress, usesService } from "../ef
 import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type EffectResult, type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
 import type { Surroundings } from "./decide-until-stable.ts";
-import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
-import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
+import {
+  DELEGATED_AGAIN_MS,
+  type DriveDependencies,
+  DriveMemory,
+  type DriveOptions,
+  type SliceOptions,
+} from "./drive-tools.ts";
 
 /** How often to poll for an ended run's late work after repeated refusals. */
 const RARELY_MS = 15 * MINUTE_MS;

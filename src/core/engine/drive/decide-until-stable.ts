@@ -1,5 +1,4 @@
-import type { PauseReason, RunEvent } from "../../journal/events.ts";
-import { apply } from "../../journal/fold.ts";
+import { apply, type PauseReason, type RunEvent } from "../../journal/events.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import { ownText } from "../../kit/clean-text.ts";

@@ -1,17 +1,19 @@
-import type { Clock } from "../../api/index.ts";
+import type { Clock, PlannedPoll } from "../../api/index.ts";
+import { isHolderDead } from "../../journal/host.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { JournalStore, Progress } from "../../journal/store.ts";
+import type { JournalStore, LeaseHolder, Progress } from "../../journal/store.ts";
 import type { Expected } from "../../kit/duration.ts";
 import { LongWork } from "../../kit/long-work.ts";
-import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { chainLengths } from "../../plan/slots.ts";
 import type { Command } from "../../run/command.ts";
 import { ResultRecorder } from "../../run/result-recorder.ts";
 import { Scheduler } from "../../run/scheduler.ts";
+import { HINTED } from "../effects/follow.ts";
 import type { EffectContext } from "../effects/index.ts";
-import type { SpendingWatch } from "../money/spending.ts";
-import type { ExpectedDurations } from "../price/expected-durations.ts";
-import type { DriveMemory } from "./drive-memory.ts";
+import type { SpendingMemo, SpendingWatch } from "../money/spending.ts";
+import type { ExpectedDurations } from "../price/expected.ts";
+import type { WatchMemo } from "../service/service-answers.ts";
 
 /** Most urgent steps first: those that start the longest chains of steps. */
 export interface Schedule {
@@ -90,4 +92,94 @@ export interface DriveOptions {
   /** Aborted to stop gracefully: nothing new is submitted, and requests in progress are awaited. */
   readonly stop: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
+}
+
+/** After this many milliseconds without a result, a delegated command is delegated again. */
+export const DELEGATED_AGAIN_MS = 15 * 60_000;
+
+/** Facts that a drive passes from slice to slice outside the journal; a crash loses them. */
+export class DriveMemory {
+  /** Earliest time for retrying each command, in epoch milliseconds. Infinity: not in this drive. */
+  readonly notBefore: Map<string, number>;
+  /** Ids of submit commands whose request failed before it left this machine. */
+  readonly unsent: Set<string>;
+  readonly polls: Map<string, PlannedPoll>;
+  /** When each command was handed to another worker, in epoch milliseconds, by command id. */
+  readonly delegated: Map<string, number>;
+  /** The process that keeps the delegated commands in memory; null if an engine stores them. */
+  worker: LeaseHolder | null;
+  service: WatchMemo | null;
+  spending: SpendingMemo | null;
+
+  constructor(memo: Partial<StoredMemo> = {}) {
+    const notBefore = (memo.notBefore ?? []).map(([id, at]) => [id, at ?? Number.POSITIVE_INFINITY] as const);
+    this.notBefore = new Map(notBefore);
+    this.unsent = new Set(memo.unsent);
+    this.polls = new Map(memo.polls);
+    this.delegated = new Map(memo.delegated);
+    this.worker = memo.worker ?? null;
+    if (this.worker !== null && isHolderDead(this.worker)) this.delegated.clear();
+    if (this.delegated.size === 0) this.worker = null;
+    this.service = memo.service ?? null;
+    this.spending = memo.spending ?? null;
+  }
+
+  /** `isResumed`: true to forget waiting times, so that commands are retried at once. */
+  static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
+    // Only this class writes the memo, so the cast is safe.
+    const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
+    if (!isResumed) return new DriveMemory(stored);
+    return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
+  }
+
+  forgetDelegated(now: number): boolean {
+    const late = [...this.delegated].filter(([, since]) => since + DELEGATED_AGAIN_MS <= now);
+    for (const [id] of late) this.delegated.delete(id);
+    return late.length > 0;
+  }
+
+  adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
+    const id = `follow:${step}#${attempt}`;
+    this.notBefore.delete(id);
+    this.polls.delete(id);
+  }
+
+  hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
+    const id = `follow:${step}#${attempt}`;
+    this.notBefore.delete(id);
+    const planned = this.polls.get(id);
+    this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
+  }
+
+  /** If `seen` is null, keeps only the delegated commands. */
+  left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
+    if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
+    [this.service, this.spending] = seen;
+    return this.toJson();
+  }
+
+  toJson(): Json {
+    const notBefore = [...this.notBefore].map(([id, at]) => [id, Number.isFinite(at) ? at : null] as const);
+    const { service, spending } = this;
+    const stored: StoredMemo = {
+      notBefore,
+      service,
+      spending,
+      unsent: [...this.unsent],
+      polls: [...this.polls],
+      delegated: [...this.delegated],
+      worker: this.worker,
+    };
+    return stored as unknown as Json;
+  }
+}
+
+interface StoredMemo {
+  readonly notBefore: readonly (readonly [string, number | null])[];
+  readonly unsent: readonly string[];
+  readonly polls: readonly (readonly [string, PlannedPoll])[];
+  readonly delegated: readonly (readonly [string, number])[];
+  readonly worker?: LeaseHolder | null;
+  readonly service: WatchMemo | null;
+  readonly spending: SpendingMemo | null;
 }

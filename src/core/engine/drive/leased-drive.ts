@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../api/index.ts";
-import type { RunEvent } from "../../journal/events.ts";
-import { apply } from "../../journal/fold.ts";
+import { apply, type RunEvent } from "../../journal/events.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
@@ -12,11 +11,10 @@ import type { Json } from "../../plan/plan.ts";
 import { inboxEvents, inOrder } from "../../run/inbox.ts";
 import { RunBusyError } from "../errors.ts";
 import { MediaLostError } from "../media/media-errors.ts";
-import type { ExpectedDurations } from "../price/expected-durations.ts";
+import type { ExpectedDurations } from "../price/expected.ts";
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
-import type { DriveDependencies, SliceOptions } from "./drive-tools.ts";
-import { type DriveTools, driveTools } from "./drive-tools.ts";
+import { type DriveDependencies, type DriveTools, driveTools, type SliceOptions } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 

@@ -1,8 +1,7 @@
 import type { Clock } from "../../api/index.ts";
-import { EVENT_VERSION, type RunEvent, type SpendingReached, type StoredEvent } from "../../journal/events.ts";
-import { apply } from "../../journal/fold.ts";
+import { apply, EVENT_VERSION, type RunEvent, type SpendingReached, type StoredEvent } from "../../journal/events.ts";
 import { heldBy, heldElsewhereBy, ledgerChanges } from "../../journal/record.ts";
-import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
+import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type {
   Commit,
@@ -20,7 +19,7 @@ import { formatUsd } from "../../kit/money.ts";
 import { shareReached } from "../../run/budget-pause.ts";
 import { committedMicros, type Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
-import { noticesOf } from "../notify/notifier.ts";
+import { noticesOf } from "../notify/notifications.ts";
 import type { DriveTools } from "./drive-tools.ts";
 
 /** Another process took over the run, so this process stopped and wrote nothing more. */

@@ -5,7 +5,7 @@ import { ownText } from "../../kit/clean-text.ts";
 import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { MediaLostError } from "../media/media-errors.ts";
-import { downloadOutput } from "../media/output-damage.ts";
+import { downloadOutput } from "../media/media-reader.ts";
 import { type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";
 import type { EffectContext } from "./effect.ts";
 

@@ -6,7 +6,7 @@ import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
 import type { Json } from "../../plan/plan.ts";
 import { plainName } from "../../run/foreign-names.ts";
 import { fileOf } from "../../run/next-command.ts";
-import type { HeldMedia } from "../media/held-media.ts";
+import type { HeldMedia } from "../media/place-file.ts";
 import { deferToNextDrive, type EffectResult } from "../service/service-answers.ts";
 import type { EffectContext } from "./effect.ts";
 

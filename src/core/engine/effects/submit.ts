@@ -5,8 +5,8 @@ import { cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { Command } from "../../run/command.ts";
 import { TOO_OLD } from "../../run/kinds/job.ts";
 import { jobOfSubmit } from "../adoption/unresolved.ts";
-import { lapsedOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
+import { lapsedOutputs, readsUploads } from "../price/refusal.ts";
 import {
   deferToNextDrive,
   done,

@@ -3,9 +3,9 @@ import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-te
 import type { VideoData } from "../../plan/generate-model.ts";
 import type { GenerateStep, MediaKind } from "../../plan/plan.ts";
 import { chargedMicros } from "../../providers.ts";
-import { fetchFile } from "../media/fetch-file.ts";
-import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
+import { type MediaFacts, measureMedia } from "../media/media-reader.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
+import { fetchFile } from "../media/open-file.ts";
 
 export type Made = Uint8Array | { readonly url: string };
 

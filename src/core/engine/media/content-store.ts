@@ -2,10 +2,9 @@ import { hash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import PQueue from "p-queue";
-import type { HeldMedia } from "./held-media.ts";
 import type { Spooled } from "./media-files.ts";
 import { FILES_AT_ONCE, type MediaSource, type StoredMedia } from "./media-store.ts";
-import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
+import { type HeldMedia, isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
 interface Spool {
   tmpPath(): string;

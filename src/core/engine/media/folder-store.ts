@@ -3,7 +3,6 @@ import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { open } from "../../kit/files.ts";
 import { ContentStore } from "./content-store.ts";
-import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";
 import { bytesOf, MediaFiles, type Spooled, unlessMissing } from "./media-files.ts";
 import {
@@ -17,6 +16,7 @@ import {
   type MediaStore,
   type StoredMedia,
 } from "./media-store.ts";
+import { type HeldMedia, heldMedia } from "./place-file.ts";
 
 /** Files up to this age count as recent without a look at the disk's clock. */
 const YOUNG_MS = GRACE_MS / 12;

@@ -1,5 +1,5 @@
 import { mediaOf } from "../../journal/record.ts";
-import { moved } from "../../journal/snapshot.ts";
+import { moved } from "../../journal/run-repository.ts";
 import { isRunFinal } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";

@@ -3,11 +3,10 @@ import { normalize, resolve, sep } from "node:path";
 import PQueue from "p-queue";
 import type { FileFacts } from "../../plan/plan.ts";
 import type { InputDoor } from "../options/options.ts";
-import { fetchFile } from "./fetch-file.ts";
-import { measureMedia } from "./measure-media.ts";
 import { measureBytes } from "./media-files.ts";
+import { measureMedia } from "./media-reader.ts";
 import type { MediaStore } from "./media-store.ts";
-import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
+import { ForbiddenFileError, fetchFile, openNamedFile } from "./open-file.ts";
 
 const MEASURED_AT_ONCE = 8;
 

@@ -1,8 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
+import {
+  type Client,
+  type Downloaded,
+  type DownloadOptions,
+  type DownloadSource,
+  MalformedResponseError,
+} from "../../api/index.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
 export interface MediaFacts {
@@ -259,3 +266,38 @@ class ReadingThread {
 }
 
 export const mediaReader = new MediaReader();
+
+/** Returns a fault if the file is not of `kind` or could not be read. Null allows any kind. */
+export async function measureMedia(path: string, kind: FileKind | null): Promise<MediaFacts | Fault> {
+  const answered = await mediaReader.ask({ name: "facts", path, kind });
+  return "is" in answered ? answered.is : answered;
+}
+
+/** Returns what is wrong with a downloaded output; null if nothing is, or if it could not be read. */
+export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
+  const answered = await mediaReader.ask({ name: "damage", path, stated });
+  return "is" in answered ? answered.is : null;
+}
+
+/** A downloaded output is incomplete or not what the service states. The file was removed from the disk. */
+export class DamagedOutputError extends MalformedResponseError {
+  readonly damage: string;
+
+  constructor(source: Exclude<DownloadSource, string>, damage: string) {
+    super(`The download of output ${source.outputIndex} of ${source.jobId}`, [damage], { isJson: false });
+    this.damage = damage;
+  }
+}
+
+/** Throws {@link DamagedOutputError} if the output is incomplete or not what the service states. */
+export async function downloadOutput(
+  client: Pick<Client, "download">,
+  source: Exclude<DownloadSource, string>,
+  { target, stated, ...options }: DownloadOptions & { readonly target: string; readonly stated: StatedFacts },
+): Promise<Downloaded> {
+  const got = await client.download(source, target, options);
+  const damage = await damageOf(target, { ...stated, contentType: stated.contentType ?? got.contentType });
+  if (damage === null) return got;
+  await rm(target, { force: true });
+  throw new DamagedOutputError(source, damage);
+}

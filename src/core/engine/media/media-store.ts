@@ -1,6 +1,5 @@
 import { HOUR_MS } from "../../kit/duration.ts";
-import type { HeldMedia } from "./held-media.ts";
-import type { NamedCopy } from "./place-file.ts";
+import type { HeldMedia, NamedCopy } from "./place-file.ts";
 
 /** A stored file's SHA-256 hash, in lower-case hex, and its size. */
 export interface StoredMedia {

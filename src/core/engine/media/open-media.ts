@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
-import type { Bucket } from "./bucket/bucket.ts";
-import { isBucketUrl, parseBucketUrl } from "./bucket/bucket.ts";
+import { type Bucket, isBucketUrl, parseBucketUrl } from "./bucket/bucket.ts";
 import { openMediaStore } from "./folder-store.ts";
 import type { MediaStore } from "./media-store.ts";
 
@@ -20,9 +19,8 @@ export interface MediaOptions {
 export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return openMediaStore(location, options);
-  const [{ BucketStore }, { MediaCache }, bucket] = await Promise.all([
+  const [{ BucketStore, MediaCache }, bucket] = await Promise.all([
     import("./bucket/bucket-store.ts"),
-    import("./bucket/media-cache.ts"),
     openBucket(location),
   ]);
   const cache = await MediaCache.open(join(options.mediaDir, "cache"), parseBucketUrl(location).cacheBytes);
@@ -50,9 +48,6 @@ function locationOf({ media, mediaDir, env = process.env }: MediaOptions): strin
 
 async function openBucket(url: string): Promise<Bucket> {
   const at = parseBucketUrl(url);
-  const [{ S3Bucket }, { connectS3 }] = await Promise.all([
-    import("./bucket/s3-bucket.ts"),
-    import("./bucket/s3-client.ts"),
-  ]);
+  const { S3Bucket, connectS3 } = await import("./bucket/s3-bucket.ts");
   return new S3Bucket(at, await connectS3(at));
 }

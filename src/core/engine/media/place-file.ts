@@ -16,7 +16,6 @@ import PQueue from "p-queue";
 import { safeFileName } from "../../kit/file-name.ts";
 import { open, removeTemporaries, syncFolder, temporaryPath } from "../../kit/files.ts";
 import { type Mark, writeMarked } from "../../marks/index.ts";
-import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
 /** A file from the media store, with the requested name for its copy. */
@@ -220,4 +219,29 @@ function withHash(safe: string, requested: string): string {
   const extension = extname(safe);
   const hash = createHash("sha256").update(requested).digest("hex").slice(0, 8);
   return `${basename(safe, extension)}-${hash}${extension}`;
+}
+
+/** Local files with bytes from the store. They are read-only, and remain in place until released. */
+export interface HeldMedia extends AsyncDisposable {
+  /** Returns the path of the file. Throws for a hash that was not requested. */
+  path(sha256: string): string;
+  sizeBytes(sha256: string): number;
+}
+
+interface HeldFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+export function heldMedia(files: ReadonlyMap<string, HeldFile>, release = async () => {}): HeldMedia {
+  const file = (sha256: string) => {
+    const found = files.get(sha256);
+    if (found === undefined) throw new Error(`${sha256} is not held.`);
+    return found;
+  };
+  return {
+    path: (sha256) => file(sha256).path,
+    sizeBytes: (sha256) => file(sha256).sizeBytes,
+    [Symbol.asyncDispose]: release,
+  };
 }

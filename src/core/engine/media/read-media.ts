@@ -3,9 +3,7 @@ import { extname } from "node:path";
 import { exifOrientation } from "../../kit/media-headers.ts";
 import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, MediaFacts, Question, StatedFacts } from "./media-reader.ts";
-import { Bytes } from "./whole/bytes.ts";
-import { missingEnd } from "./whole/missing-end.ts";
-import { soundFramesIn } from "./whole/whole-frames.ts";
+import { Bytes, missingEnd, soundFramesIn } from "./whole.ts";
 
 /** Colour profiles and previews may precede an image's dimensions, so this much is read. */
 const HEAD_BYTES = 4 * 1024 * 1024;

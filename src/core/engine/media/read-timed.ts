@@ -1,6 +1,6 @@
 import { ADTS, FilePathSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from "mediabunny";
 import { readWavHeader } from "../../kit/media-headers.ts";
-import { Bytes } from "./whole/bytes.ts";
+import { Bytes } from "./whole.ts";
 
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];

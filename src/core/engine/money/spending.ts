@@ -1,8 +1,7 @@
 import { type Client, outageDelayMs } from "../../api/index.ts";
 import type { SpendingReached } from "../../journal/events.ts";
-import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
+import type { CommitOutcome, JournalStore, SpendingCap, SpendingGuard } from "../../journal/store.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { formatUsd } from "../../kit/money.ts";

@@ -18,11 +18,11 @@ import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../pl
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/options.ts";
+import type { VoiceBook } from "./estimates.ts";
 import type { PlaceholderInput, PlaceholderSources, Requested } from "./placeholder-input.ts";
 import type { Quote } from "./quote.ts";
 import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
-import type { VoiceBook } from "./voices.ts";
 
 export type Expansion =
   | {

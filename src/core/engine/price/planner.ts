@@ -37,9 +37,8 @@ import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { type InputDoor, limitsOf, type PlanOptions } from "../options/options.ts";
-import { previewReuse, type ReusePreview, whyAnew } from "../reuse/preview.ts";
-import type { ResultCache } from "../reuse/result-cache.ts";
-import { EstimateCache } from "./estimates.ts";
+import { previewReuse, type ResultCache, type ReusePreview, whyAnew } from "../reuse/result-cache.ts";
+import { EstimateCache, KeptAnswers } from "./estimates.ts";
 import {
   type Expansion,
   expandPlan,
@@ -49,8 +48,7 @@ import {
   unreadTables,
   withoutModerated,
 } from "./expansion.ts";
-import type { ExpectedDurations } from "./expected-durations.ts";
-import { type EarlierMs, foreseeMedia } from "./expected-media.ts";
+import { type EarlierMs, type ExpectedDurations, foreseeMedia } from "./expected.ts";
 import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
   type PlaceholderInput,
@@ -60,7 +58,6 @@ import {
 } from "./placeholder-input.ts";
 import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { type PlanWarning, type StepPrice, textsTwice, unlistedChats } from "./totals.ts";
-import { KeptAnswers } from "./voices.ts";
 
 const EXPLAINED = 100;
 const CACHE_MS = 5 * 60_000;

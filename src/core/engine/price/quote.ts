@@ -9,10 +9,9 @@ import { criticalPath, type DurationMs, dependentsOf, expectedSpanMs } from "../
 import type { Offer } from "../errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { ReusePreview } from "../reuse/preview.ts";
+import type { ReusePreview } from "../reuse/result-cache.ts";
 import type { EstimateCache, Estimated } from "./estimates.ts";
-import type { ExpectedDurations } from "./expected-durations.ts";
-import type { EarlierMs } from "./expected-media.ts";
+import type { EarlierMs, ExpectedDurations } from "./expected.ts";
 import { NO_OFFER } from "./offers.ts";
 import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "./refusal.ts";

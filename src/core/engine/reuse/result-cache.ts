@@ -1,23 +1,42 @@
 import { verdictOf } from "../../answers.ts";
 import { answerOf, type Client, DownloadError } from "../../api/index.ts";
-import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../../journal/events.ts";
+import {
+  apply,
+  newRun,
+  type OutputFacts,
+  type ReusedFrom,
+  type RunEvent,
+  type RunPlanned,
+  type StoredCopy,
+} from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
-import { lastAttempt, type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
+import {
+  isStepFinal,
+  lastAttempt,
+  type OutputState,
+  outputsOf,
+  type RunState,
+  type StepState,
+} from "../../journal/state.ts";
 import type { JournalStore, StoredResult } from "../../journal/store.ts";
+import { ownVersion } from "../../kit/own-version.ts";
 import { traitsOf } from "../../plan/index.ts";
-import { type Json, stepNamed } from "../../plan/plan.ts";
-import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
+import { type Json, type Plan, type PlanStep, type Reference, stepNamed } from "../../plan/plan.ts";
+import { runKind } from "../../run/kinds/index.ts";
+import { gateOf, readiness } from "../../run/readiness.ts";
+import { type CacheableStep, currentIdentity, isCacheable, requestIdentity } from "../../run/request-identity.ts";
+import { readerOf, resolvedSoFar } from "../../run/resolve.ts";
 import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
+import { downloadOutput } from "../media/media-reader.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import { downloadOutput } from "../media/output-damage.ts";
 
-export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
+type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-export type CacheMiss = "expired" | "already-reused";
+type CacheMiss = "expired" | "already-reused";
 
-export interface CacheQuery {
+interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
   /** The run that looks for results. Its own results are ignored. */
@@ -28,7 +47,7 @@ export interface CacheQuery {
   readonly verify: boolean;
 }
 
-export interface ResultCacheParts {
+interface ResultCacheParts {
   readonly client: Client;
   readonly store: JournalStore;
   readonly repository: RunRepository;
@@ -146,7 +165,7 @@ export class ResultCache {
 const REMEMBERED = 16;
 const FIRST_PAGE = 20;
 
-export type CacheLookup = { readonly found: CachedResult } | { readonly found: null; readonly why: CacheMiss | null };
+type CacheLookup = { readonly found: CachedResult } | { readonly found: null; readonly why: CacheMiss | null };
 
 interface CacheCandidate {
   readonly from: ReusedFrom;
@@ -175,7 +194,7 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
+function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }
 
@@ -192,4 +211,104 @@ function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): Re
 
 export function keysReusedBy(state: RunState): Set<string> {
   return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
+}
+
+const NOT_IDENTICAL = "no earlier run on this account made an identical request";
+const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
+  expired: "an earlier run has an identical result, but it expired on the service and no copy is left",
+  "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",
+};
+
+export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview): string {
+  const { path, needs } = step;
+  const { status, reason } = state.steps[path]!;
+  if (status === "skipped") return `${path} is skipped: ${reason}`;
+  const miss = unusable.get(path);
+  if (miss !== undefined) return WHY_MISSED[miss];
+  if (currentIdentity(state, step) !== null) return NOT_IDENTICAL;
+  const open = needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
+  return `${path} uses ${open ?? "another result"}, which has not been produced yet`;
+}
+
+export interface ReusePreview {
+  readonly state: RunState;
+  readonly reused: ReadonlyMap<string, CachedResult>;
+  readonly unusable: ReadonlyMap<string, CacheMiss>;
+  resolved(ref: Reference["$ref"]): Json | undefined;
+}
+
+export async function previewReuse(
+  plan: Plan,
+  cache: ResultCache,
+  again: ReadonlySet<string> = new Set(),
+): Promise<ReusePreview> {
+  const state = newRun("(preview)", simulatedRun(plan), 0);
+  applyAll(state, [{ type: "run.started" }]);
+  const reused = new Map<string, CachedResult>();
+  const unusable = new Map<string, CacheMiss>();
+  const reusedKeys = new Set<string>();
+  for (const step of plan.steps) {
+    const events = freeEvents(state, step);
+    applyAll(state, events);
+    if (events.length > 0 || !isCacheable(step) || again.has(step.path)) continue;
+    const ready = readiness(state, step, step.input, readerOf(step));
+    if (ready.ready === "never") applyAll(state, [skipped(step.path, ready)]);
+    if (ready.ready !== "yes") continue;
+    const { fingerprint } = requestIdentity(state, step, ready.input);
+    const lookup = await cache.find({ fingerprint, plan: step, runId: null, reusedKeys, verify: false });
+    if (lookup.found === null) {
+      if (lookup.why !== null) unusable.set(step.path, lookup.why);
+      continue;
+    }
+    reused.set(step.path, lookup.found);
+    applyAll(state, succeeded(step.path, [{ type: "step.reused", step: step.path, ...lookup.found }]));
+  }
+  const resolved = (ref: Reference["$ref"]) => resolvedSoFar(state, ref)?.value;
+  return { state, reused, unusable, resolved };
+}
+
+function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
+  const gate = gateOf(state, step);
+  if (gate?.ready === "no") return [];
+  if (gate?.ready === "never") return [skipped(step.path, gate)];
+  const events = runKind(step.kind).freeResult(step, state);
+  return events === null ? [] : succeeded(step.path, events);
+}
+
+function succeeded(step: string, events: readonly RunEvent[]): readonly RunEvent[] {
+  return [
+    { type: "step.started", step },
+    ...events,
+    { type: "step.finished", step, status: "succeeded", reason: null },
+  ];
+}
+
+function skipped(
+  step: string,
+  { reason, skippedByCondition }: { readonly reason: string; readonly skippedByCondition: boolean },
+): RunEvent {
+  const finished = { type: "step.finished", step, status: "skipped", reason } as const;
+  return skippedByCondition ? { ...finished, skippedByCondition: true } : finished;
+}
+
+function applyAll(state: RunState, events: readonly RunEvent[]): void {
+  for (const event of events) apply(state, { runId: state.runId, seq: state.seq + 1, at: 0, version: 1, event });
+}
+
+function simulatedRun(plan: Plan): RunPlanned {
+  return {
+    type: "run.planned",
+    plan,
+    input: null,
+    baseUrl: "",
+    keyId: "",
+    nonce: "",
+    outDir: "",
+    source: null,
+    program: ownVersion(),
+    budgetMicros: null,
+    maxUnquotedMicros: null,
+    quoteMicros: null,
+    limits: { total: 1, perModel: {}, perModality: {} },
+  };
 }

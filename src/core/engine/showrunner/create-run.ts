@@ -3,8 +3,7 @@ import { access, constants, mkdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
-import type { RunEvent, RunPlanned } from "../../journal/events.ts";
-import { newRun } from "../../journal/fold.ts";
+import { newRun, type RunEvent, type RunPlanned } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
@@ -30,7 +29,7 @@ import {
   textOption,
   usdOption,
 } from "../options/options.ts";
-import type { ExpectedDurations } from "../price/expected-durations.ts";
+import type { ExpectedDurations } from "../price/expected.ts";
 import { newRun as offeredRun } from "../price/offers.ts";
 import type { Planned, Planner } from "../price/planner.ts";
 

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import { readFamilies } from "../../families/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
-import { isDriven } from "../../journal/liveness.ts";
+import { isDriven } from "../../journal/host.ts";
 import { openJournal } from "../../journal/open.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
@@ -26,8 +26,7 @@ import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { openMedia } from "../media/open-media.ts";
 import { Spending, spendingLimits } from "../money/spending.ts";
 import { type AccountMove, accountMove } from "../money/wallet.ts";
-import { openNotifications } from "../notify/notifications.ts";
-import { Notifier } from "../notify/notifier.ts";
+import { Notifier, openNotifications } from "../notify/notifications.ts";
 import {
   checkDuration,
   checkOpenOptions,

@@ -25,7 +25,7 @@ import {
   type QuoteOptions,
   usdOption,
 } from "../options/options.ts";
-import { ExpectedDurations } from "../price/expected-durations.ts";
+import { ExpectedDurations } from "../price/expected.ts";
 import { NO_OFFER } from "../price/offers.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";

@@ -3,11 +3,10 @@ import type { Client } from "../../api/index.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { Chosen, DecidedBy, GivenFile, StoredEvent } from "../../journal/events.ts";
-import { isDriven, isInterrupted, statusNow } from "../../journal/liveness.ts";
+import { isDriven, isInterrupted, statusNow } from "../../journal/host.ts";
 import { accountOf } from "../../journal/record.ts";
-import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
+import { EVENTS_READ_AT_ONCE, jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import type { RunsQuery } from "../../journal/search.ts";
-import { EVENTS_READ_AT_ONCE } from "../../journal/snapshot.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
@@ -30,7 +29,7 @@ import {
 } from "../adoption/unresolved.ts";
 import { isAskedToGoOn } from "../change/compare.ts";
 import { changedValue } from "../change/edits.ts";
-import { measureMedia } from "../media/measure-media.ts";
+import { measureMedia } from "../media/media-reader.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import {
   type ApproveDecision,

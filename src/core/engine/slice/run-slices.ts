@@ -9,7 +9,7 @@ import {
 } from "../../journal/errors.ts";
 import type { PauseReason, RunEvent, RunPlanned, StoredEvent } from "../../journal/events.ts";
 import { thisHolder } from "../../journal/host.ts";
-import { weightOf } from "../../journal/snapshot.ts";
+import { weightOf } from "../../journal/run-repository.ts";
 import { isRunFinal, type RunState, type RunStatus } from "../../journal/state.ts";
 import type { InboxEntry, RunRow } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
@@ -17,8 +17,7 @@ import { type Command, commandId } from "../../run/command.ts";
 import { workOf } from "../../run/inbox.ts";
 import { isAskedToGoOn, outdatedStops } from "../change/compare.ts";
 import type { Start } from "../drive/begin-run.ts";
-import { DriveMemory } from "../drive/drive-memory.ts";
-import type { DriveDependencies, DriveTools } from "../drive/drive-tools.ts";
+import { type DriveDependencies, DriveMemory, type DriveTools } from "../drive/drive-tools.ts";
 import { driveAsHolder, type HolderParts, handOver } from "../drive/leased-drive.ts";
 import { FUNDS_EVERY_MS, isPauseOver } from "../drive/run-supervisor.ts";
 import { RunTakenOverError } from "../drive/run-writer.ts";

@@ -2,11 +2,9 @@ import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars } from "../../kit/money.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { noteCharge } from "../overcharge.ts";
 import type { AttemptState } from "../state.ts";
 import type { JournalError, OfAttempt } from "./facts.ts";
-import type { Fold } from "./fold-context.ts";
-import { type EventTable, ignoredBy, line } from "./spec.ts";
+import { type EventTable, type Fold, ignoredBy, line, noteCharge } from "./spec.ts";
 
 interface Charged extends OfAttempt {
   readonly jobId: string | null;

@@ -1,10 +1,8 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars, formatUsd } from "../../kit/money.ts";
-import { noteCharge } from "../overcharge.ts";
 import { type OutputState, UNREAD_MS } from "../state.ts";
 import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.ts";
-import type { Fold } from "./fold-context.ts";
-import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
+import { counted, detail, type EventTable, type Fold, ignoredBy, line, noteCharge } from "./spec.ts";
 
 /** `attempt` is 0 if the output was reused from an earlier run. */
 interface OfOutput extends OfAttempt {

@@ -3,8 +3,7 @@ import { dollars, formatUsd } from "../../kit/money.ts";
 import { shellWord } from "../../kit/value-text.ts";
 import { lastAttempt, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
-import type { Fold } from "./fold-context.ts";
-import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
+import { detail, type EventTable, type Fold, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 interface Paused {
   readonly type: "run.paused";

@@ -1,7 +1,25 @@
+import {
+  type JobPhase,
+  type MoneyPhase,
+  next,
+  type OutputPhase,
+  type RunStatus,
+  type StepStatus,
+  stepStates,
+  type TransitionTable,
+  tables,
+} from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
-import type { RunState } from "../state.ts";
+import { IllegalEventError } from "../errors.ts";
+import {
+  type AttemptState,
+  newAttempt,
+  type OutputState,
+  type Overcharge,
+  type RunState,
+  type StepState,
+} from "../state.ts";
 import type { OutputFacts } from "./facts.ts";
-import type { Fold } from "./fold-context.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
@@ -36,7 +54,7 @@ export interface TimelineWriter {
 }
 
 /** A detail appears only in full listings, not in a run's live output. */
-export interface EventText {
+interface EventText {
   readonly text: string;
   readonly isDetail: boolean;
 }
@@ -97,4 +115,121 @@ export function detail(text: string): EventText {
 
 export function counted(count: number, singular: string): string {
   return `${count} ${count === 1 ? singular : `${singular}s`}`;
+}
+
+/**
+ * Applies one event to a state.
+ * @throws {@link IllegalEventError} if a state chart does not allow the transition.
+ */
+export class Fold {
+  readonly state: RunState;
+  readonly at: number;
+  readonly #seq: number;
+  readonly #type: string;
+
+  constructor(
+    state: RunState,
+    stored: { readonly seq: number; readonly at: number; readonly event: { readonly type: string } },
+  ) {
+    this.state = state;
+    this.at = stored.at;
+    this.#seq = stored.seq;
+    this.#type = stored.event.type;
+  }
+
+  illegal(from: string): IllegalEventError {
+    return new IllegalEventError(this.state.runId, this.#seq, this.#type, from);
+  }
+
+  step(path: string): StepState {
+    const step = this.state.steps[path];
+    if (step === undefined) throw this.illegal(`(no step ${path})`);
+    return step;
+  }
+
+  attempt({ step, attempt: n }: { readonly step: string; readonly attempt: number }): AttemptState {
+    const attempt = this.step(step).attempts[n - 1];
+    if (attempt === undefined) throw this.illegal(`(no attempt ${n} of ${step})`);
+    return attempt;
+  }
+
+  addAttempt(step: string, kind: AttemptState["kind"]): AttemptState {
+    const { attempts } = this.step(step);
+    const attempt = newAttempt(attempts.length + 1, kind);
+    attempts.push(attempt);
+    return attempt;
+  }
+
+  moveRun(type = this.#type): void {
+    this.state.status = this.#next(tables.run, this.state.status, type) as RunStatus;
+  }
+
+  moveStep(step: StepState, type = this.#type): void {
+    const before = step.status;
+    step.status = this.#next(tables.step, before, type) as StepStatus;
+    this.state.losses += Number(isLoss(step.status)) - Number(isLoss(before));
+  }
+
+  moveOutput(output: OutputState, type = this.#type): void {
+    output.phase = this.#next(tables.output, output.phase, type) as OutputPhase;
+  }
+
+  moveJob(attempt: AttemptState, type = this.#type): void {
+    const held = attempt.money === "held" ? attempt.holdMicros : 0;
+    const [money, phase] = this.#next(tables.job, `${attempt.money}|${attempt.phase}`, type).split("|");
+    attempt.money = money as MoneyPhase;
+    attempt.phase = phase as JobPhase;
+    this.state.heldMicros += (attempt.money === "held" ? attempt.holdMicros : 0) - held;
+  }
+
+  #next(table: TransitionTable, from: string, type: string): string {
+    const to = next(table, from, type);
+    if (to === null) throw this.illegal(from);
+    return to;
+  }
+}
+
+function isLoss(status: StepStatus): boolean {
+  return status !== "succeeded" && stepStates.ended.has(status);
+}
+
+type Worst = Overcharge["worst"];
+
+export function noteCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
+  const { model, quote, expectedMicros, costMicros: before } = attempt;
+  const expected = expectedMicros ?? 0;
+  const already = Math.max(0, (before ?? 0) - expected);
+  const excess = Math.max(0, costMicros - expected);
+  const isFree = quote?.costMicros === 0 && costMicros === 0;
+  if (model === null || (excess === 0 && already === 0 && !isFree && !Object.hasOwn(state.overcharges, model))) return;
+  const known = overchargeOf(state, model);
+  if (isFree) known.isFree = true;
+  if (excess > 0) known.isAbove = true;
+  else delete known.isAbove;
+  if (costMicros === quote?.costMicros && known.worst?.quotedMicros === costMicros) known.worst = null;
+  known.times += Number(excess > 0) - Number(already > 0);
+  known.excessMicros += excess - already;
+  if (excess > 0) noteExcess(known, quote?.costMicros ?? null, costMicros);
+}
+
+function noteExcess(known: Overcharge, quotedMicros: number | null, chargedMicros: number): void {
+  if (quotedMicros === null || quotedMicros === 0) known.unquotedMicros = mostOf(known.unquotedMicros, chargedMicros);
+  else known.worst = worseOf(known.worst, { quotedMicros, chargedMicros });
+}
+
+function overchargeOf({ overcharges }: RunState, model: string): Overcharge {
+  if (!Object.hasOwn(overcharges, model)) {
+    overcharges[model] = { worst: null, unquotedMicros: null, times: 0, excessMicros: 0 };
+  }
+  return overcharges[model]!;
+}
+
+function worseOf(a: Worst, b: Worst): Worst {
+  if (a === null || b === null) return a ?? b;
+  const isWorse = BigInt(b.chargedMicros) * BigInt(a.quotedMicros) > BigInt(a.chargedMicros) * BigInt(b.quotedMicros);
+  return isWorse ? b : a;
+}
+
+function mostOf(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }

@@ -3,8 +3,7 @@ import { dollars } from "../../kit/money.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { AttemptState, StepState } from "../state.ts";
 import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./facts.ts";
-import type { Fold } from "./fold-context.ts";
-import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
+import { detail, type EventTable, type Fold, ignoredBy, line } from "./spec.ts";
 
 /** Events of a job from its quote to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &

@@ -6,8 +6,7 @@ import { leaseAcquired, leaseEvent } from "../record.ts";
 import { holderOf } from "../rows.ts";
 import type { Lease, LeaseHolder, LeaseOutcome, Wake } from "../store.ts";
 import type { Database } from "./database.ts";
-import type { WireTake } from "./encode.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import type { WireTake, WriteQueue } from "./write-queue.ts";
 
 export interface LeaseRequest {
   readonly at: number;

@@ -3,16 +3,14 @@ import type { Row } from "../columns.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, encodeEvents, SIGNED_BODY } from "../event-codec.ts";
 import type { RunEvent, StoredEvent } from "../events.ts";
-import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { ledgerTotalsOf, runOf } from "../rows.ts";
 import { type RunsQuery, searchText, searchWords } from "../search.ts";
-import type { DueQuery, FoldSnapshot, RemoveOutcome, RunRow, Wake } from "../store.ts";
+import type { DueQuery, FoldSnapshot, LedgerTotals, RemoveOutcome, RunRow, Wake } from "../store.ts";
 import type { Database } from "./database.ts";
-import { encodeWake, unlessEmpty, type WireCreate } from "./encode.ts";
 import type { LeaseClock } from "./leases.ts";
 import { newestVersion } from "./migrate.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import { encodeWake, unlessEmpty, type WireCreate, type WriteQueue } from "./write-queue.ts";
 
 export async function createRun(
   db: Database,

@@ -2,22 +2,27 @@ import { randomUUID } from "node:crypto";
 import type { Row } from "../columns.ts";
 import { DELIVERIES_KEPT_MS, type Delivery, type DeliveryOutcome, MOST_DELIVERIES } from "../deliveries.ts";
 import { RunUnknownError } from "../errors.ts";
-import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
 import { slotOf } from "../record.ts";
 import { LISTED_MS, linkColumns, type ReviewLinkRow, reviewLinkOf } from "../review-links.ts";
 import { accountTotalsOf, handleOf, inboxEntryOf, ledgerTotalsOf, noticeOf, progressOf, resultOf } from "../rows.ts";
-import type {
-  InboxEntry,
-  InboxMessage,
-  NoticeClaim,
-  NoticeOutcome,
-  NoticeRow,
-  Progress,
-  ResultsQuery,
-  StoredResult,
-  UploadHandleRow,
+import {
+  type AccountTotals,
+  type InboxEntry,
+  type InboxMessage,
+  type IssuedQuote,
+  issuedQuoteOf,
+  type LedgerTotals,
+  type NoticeClaim,
+  type NoticeOutcome,
+  type NoticeRow,
+  type Progress,
+  quoteColumns,
+  REMEMBERED_MS,
+  type ResultsQuery,
+  type SpendingScope,
+  type StoredResult,
+  type UploadHandleRow,
 } from "../store.ts";
-import { type IssuedQuote, issuedQuoteOf, quoteColumns, REMEMBERED_MS } from "../store.ts";
 import type { Database } from "./database.ts";
 import { notDurable } from "./leases.ts";
 import { newestVersion } from "./migrate.ts";

@@ -2,11 +2,8 @@ import { encodeEvents } from "../event-codec.ts";
 import { leaseEvent, movedTo } from "../record.ts";
 import { guarded } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
-import type { Database } from "./database.ts";
-import { type EncodedText, packAside } from "./database.ts";
-import { consumeEntries, hasOtherEntries, writeJobs } from "./inbox.ts";
+import { type Database, type EncodedText, packAside } from "./database.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
-import { writeResults } from "./results.ts";
 import {
   clearWake,
   leasedRun,
@@ -19,7 +16,7 @@ import {
   writeMedia,
   writeWake,
 } from "./runs.ts";
-import { writeNotices } from "./side-tables.ts";
+import { consumeEntries, hasOtherEntries, writeJobs, writeNotices, writeResults } from "./side-tables.ts";
 
 export interface LeaseRequest {
   readonly at: number;

@@ -1,9 +1,9 @@
 import { tagTexts } from "../../kit/tags.ts";
 import type { LedgerChange } from "../events/spec.ts";
-import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, slotOf } from "../record.ts";
 import { accountTotalsOf, ledgerTotalsOf } from "../rows.ts";
 import { type AccountMoney, isSince, unseenOf } from "../spend-guard.ts";
+import type { AccountTotals, LedgerTotals, SpendingScope } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 

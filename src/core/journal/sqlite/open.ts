@@ -14,11 +14,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { JournalCorruptError, JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
-import { Database } from "./database.ts";
-import { isBusy, journalFailure, notAJournal, readOnly } from "./failure.ts";
-import { loadSqlite } from "./load.ts";
-import { prepareSchema } from "./migrate.ts";
-import { applicationId, checkOpen, checkVersion, newestVersion, programOf } from "./version.ts";
+import { Database, isBusy, journalFailure, loadSqlite, notAJournal, readOnly } from "./database.ts";
+import { applicationId, checkOpen, checkVersion, newestVersion, prepareSchema, programOf } from "./migrate.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./writer.ts";
 
 const LOG_PAGES = 2000;

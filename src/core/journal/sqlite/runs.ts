@@ -3,11 +3,18 @@ import type { Json } from "../../plan/plan.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
-import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { runOf } from "../rows.ts";
 import { type RunsQuery, searchText, searchWords } from "../search.ts";
-import { type DueQuery, type FoldSnapshot, ON_TIME_MS, type RemoveOutcome, type RunRow, type Wake } from "../store.ts";
+import {
+  type DueQuery,
+  type FoldSnapshot,
+  type LedgerTotals,
+  ON_TIME_MS,
+  type RemoveOutcome,
+  type RunRow,
+  type Wake,
+} from "../store.ts";
 import { type Database, type EncodedText, type Row, unpackText } from "./database.ts";
 
 export function writeWake(db: Database, runKey: number, { at, memo }: Wake): void {

@@ -1,8 +1,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { isShowrunnerError } from "../../kit/errors.ts";
 import { JournalBusyError, JournalClosedError } from "../errors.ts";
-import type { Database } from "./database.ts";
-import { isBusy, journalFailure } from "./failure.ts";
+import { type Database, isBusy, journalFailure } from "./database.ts";
 
 /** Work inside a transaction. All checks must precede all changes. */
 export type Work<T> = () => T;

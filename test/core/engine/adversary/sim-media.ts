@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import type { PartFile } from "../../../../src/core/api/files/download.ts";
 import type { MediaStore } from "../../../../src/core/engine/media/media-store.ts";
-import { missingEnd } from "../../../../src/core/engine/media/whole/missing-end.ts";
+import { missingEnd } from "../../../../src/core/engine/media/whole.ts";
 
 /** Unfinished files of all simulated machines, by path. */
 const files = new Map<string, Buffer>();

@@ -1,5 +1,4 @@
-import type { RunEvent } from "../../../../src/core/journal/events.ts";
-import { fold } from "../../../../src/core/journal/fold.ts";
+import { fold, type RunEvent } from "../../../../src/core/journal/events.ts";
 import { ledgerChanges } from "../../../../src/core/journal/record.ts";
 import type { RunState } from "../../../../src/core/journal/state.ts";
 import type { JournalStore } from "../../../../src/index.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../../../recipes/models.ts";
-import { type BucketFailure, MediaBucketError } from "../../../../src/core/engine/media/bucket/bucket-errors.ts";
+import { type BucketFailure, MediaBucketError } from "../../../../src/core/engine/media/media-errors.ts";
 import { plainWav } from "../../../../src/core/kit/placeholder-media.ts";
 import {
   createMemoryJournal,
@@ -22,7 +22,7 @@ import { MockProvider } from "../../../support/mock-models.ts";
 import { SimulatedClock } from "../../../support/simulated-clock.ts";
 
 let bucket = new FakeBucket();
-vi.mock("../../../../src/core/engine/media/bucket/s3-client.ts", () => ({ connectS3: async () => null }));
+vi.mock("../../../../src/core/engine/media/bucket/s3-bucket.ts", () => ({ connectS3: async () => null }));
 vi.mock("../../../../src/core/engine/media/bucket/s3-bucket.ts", () => ({
   S3Bucket: class {
     constructor() {

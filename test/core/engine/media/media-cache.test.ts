@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { MediaCache } from "../../../../src/core/engine/media/bucket/media-cache.ts";
+import { MediaCache } from "../../../../src/core/engine/media/bucket/bucket-store.ts";
 import { fastFolder } from "../../../../src/testing/surroundings.ts";
 
 const KB = 1000;

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { measureMedia } from "../../../../src/core/engine/media/measure-media.ts";
-import { MediaReader, readingFor } from "../../../../src/core/engine/media/media-reader.ts";
+import { MediaReader, measureMedia, readingFor } from "../../../../src/core/engine/media/media-reader.ts";
 import { greyPng } from "../../../../src/core/kit/placeholder-media.ts";
 import { fastFolder } from "../../../../src/testing/surroundings.ts";
 import { PIXEL } from "../../../support/tiny-media.ts";
@@ -42,7 +41,7 @@ test("a film that its reader does not come to an end with is given up, and the n
 });
 
 test("a process ends by itself after it has read media, and at once by a signal while it does", async () => {
-  const module = new URL("../../../../src/core/engine/media/measure-media.ts", import.meta.url).href;
+  const module = new URL("../../../../src/core/engine/media/media-reader.ts", import.meta.url).href;
   const measuring = (path: string, kind: string) =>
     `const { measureMedia } = await import(${JSON.stringify(module)});
      const measured = measureMedia(${JSON.stringify(path)}, ${JSON.stringify(kind)});

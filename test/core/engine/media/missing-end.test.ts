@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { damageOf } from "../../../../src/core/engine/media/measure-media.ts";
+import { damageOf } from "../../../../src/core/engine/media/media-reader.ts";
 import { fastFolder } from "../../../../src/testing/surroundings.ts";
 import { mediaSamples, type SampleName } from "../../../local-service/support/media-samples.ts";
 

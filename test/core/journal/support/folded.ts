@@ -1,5 +1,4 @@
-import type { RunEvent } from "../../../../src/core/journal/events.ts";
-import { apply, newRun } from "../../../../src/core/journal/fold.ts";
+import { apply, newRun, type RunEvent } from "../../../../src/core/journal/events.ts";
 import type { RunState } from "../../../../src/core/journal/state.ts";
 import type { PlanStep } from "../../../../src/core/plan/plan.ts";
 import { job, planOf, ref } from "../../run/support/plans.ts";

@@ -1,5 +1,4 @@
-import type { RunEvent } from "../../../../src/core/journal/events.ts";
-import { newRun } from "../../../../src/core/journal/fold.ts";
+import { newRun, type RunEvent } from "../../../../src/core/journal/events.ts";
 import type { RunState } from "../../../../src/core/journal/state.ts";
 import type { Plan, PlanStep } from "../../../../src/core/plan/plan.ts";
 import type { Command } from "../../../../src/core/run/command.ts";

@@ -1,12 +1,13 @@
 import { deepStrictEqual } from "node:assert";
-import type {
-  JournalError,
-  OutputFacts,
-  RunEvent,
-  RunPlanned,
-  StoredEvent,
+import {
+  apply,
+  type JournalError,
+  newRun,
+  type OutputFacts,
+  type RunEvent,
+  type RunPlanned,
+  type StoredEvent,
 } from "../../../../src/core/journal/events.ts";
-import { apply, newRun } from "../../../../src/core/journal/fold.ts";
 import {
   isRunFinal,
   isStepFinal,

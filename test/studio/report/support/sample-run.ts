@@ -1,4 +1,4 @@
-import { fold } from "../../../../src/core/journal/fold.ts";
+import { fold } from "../../../../src/core/journal/events.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import type { JobStep, UploadStep } from "../../../../src/core/plan/plan.ts";
 import { runDocument } from "../../../../src/core/view/run-document.ts";

@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { InvalidOptionError } from "../../../kit/errors.ts";
+import { bucketError, MediaBucketError } from "../media-errors.ts";
 import type { Spooled } from "../media-files.ts";
 import type { LinkOptions } from "../media-store.ts";
-import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 
 export interface BucketObject {
   readonly key: string;
