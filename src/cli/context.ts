@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts";
-import { suggest } from "../core/kit/suggest.ts";
+import { suggest } from "../core/kit/lookup.ts";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { type CliError, usageError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";

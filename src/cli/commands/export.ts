@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { temporaryTag, writeDurably } from "../../core/kit/durable-file.ts";
 import { fileExtension } from "../../core/kit/file-name.ts";
+import { temporaryTag, writeDurably } from "../../core/kit/files.ts";
 import type { EditList, RunState } from "../../core/view/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";

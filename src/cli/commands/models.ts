@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Client, Voice } from "../../core/api/index.ts";
-import { writeDurably } from "../../core/kit/durable-file.ts";
-import { suggest } from "../../core/kit/suggest.ts";
+import { writeDurably } from "../../core/kit/files.ts";
+import { suggest } from "../../core/kit/lookup.ts";
 import type { Catalog } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";

@@ -1,5 +1,5 @@
 import { decidedText } from "../../core/kit/decided-text.ts";
-import { lateText } from "../../core/kit/late-text.ts";
+import { lateText } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { RunDocument, Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";

@@ -1,7 +1,7 @@
 import { mkdir, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { formatBytes } from "../../core/kit/byte-size.ts";
 import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
+import { formatBytes } from "../../core/kit/value-text.ts";
 import type { RunRow } from "../../core/view/index.ts";
 import { usageError } from "../cli-error.ts";
 import { journalFolderOf, journalOf, mediaOptionsOf } from "../context.ts";

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type JsonMistake, MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import type { Json, Pipeline } from "../../index.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";

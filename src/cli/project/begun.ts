@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
-import { writeDurably } from "../../core/kit/durable-file.ts";
+import { writeDurably } from "../../core/kit/files.ts";
 import type { Catalog, Showrunner } from "../../index.ts";
 import { type CliError, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";

@@ -1,6 +1,5 @@
 import type { RerunScope } from "../../core/engine/index.ts";
-import { dollars } from "../../core/kit/money.ts";
-import { openSteps, priceText } from "../../core/kit/price-text.ts";
+import { dollars, openSteps, priceText } from "../../core/kit/money.ts";
 import type { Quote } from "../../index.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";

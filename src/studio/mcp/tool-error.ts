@@ -1,5 +1,5 @@
 import { cleanText } from "../../core/kit/clean-text.ts";
-import { own } from "../../core/kit/own.ts";
+import { own } from "../../core/kit/lookup.ts";
 import { isShowrunnerError } from "../../index.ts";
 import { refusalFor } from "../served/index.ts";
 import type { McpOptions } from "./options.ts";

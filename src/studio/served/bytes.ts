@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { type ByteRange, parseRange } from "../../core/kit/byte-range.ts";
+import { type ByteRange, parseRange } from "../../core/kit/http.ts";
 import type { Showrunner } from "../../index.ts";
 import { mediaHeaders } from "./media-type.ts";
 import { notFound } from "./refusal.ts";

@@ -1,5 +1,4 @@
-import { formatUsd } from "../../core/kit/money.ts";
-import { openSteps } from "../../core/kit/price-text.ts";
+import { formatUsd, openSteps } from "../../core/kit/money.ts";
 import type { QuoteDocument } from "../../core/view/index.ts";
 import type { Quote } from "../../index.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { loadRun } from "../../../src/core/journal/snapshot.ts";
+import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { parseUsd } from "../../../src/core/kit/money.ts";
 import type { CallerDocument, CallerOutput, QuoteDocument, RunLine } from "../../../src/studio/handler/index.ts";
 import { localShow } from "../../support/local-show.ts";

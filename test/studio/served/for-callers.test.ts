@@ -4,8 +4,7 @@ import { ApiError } from "../../../src/core/api/index.ts";
 import { RunBusyError } from "../../../src/core/engine/errors.ts";
 import { RunUnknownError } from "../../../src/core/journal/errors.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
-import { InvalidOptionError } from "../../../src/core/kit/errors.ts";
-import type { Audience } from "../../../src/core/kit/sentences.ts";
+import { type Audience, InvalidOptionError } from "../../../src/core/kit/errors.ts";
 import { runText } from "../../../src/core/view/caller-texts.ts";
 import {
   CallerError,

@@ -1,7 +1,6 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { decidedText, deciderText } from "../../kit/decided-text.ts";
-import { formatDuration } from "../../kit/duration.ts";
-import { type Expected, slowText, stillText } from "../../kit/late-text.ts";
+import { type Expected, formatDuration, slowText, stillText } from "../../kit/duration.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { lastAttempt, type OutputState, planStep, type RunState } from "../state.ts";

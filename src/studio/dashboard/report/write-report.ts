@@ -4,7 +4,7 @@ import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { finished } from "node:stream/promises";
 import { openMedia } from "../../../core/engine/index.ts";
-import { writeDurably } from "../../../core/kit/durable-file.ts";
+import { writeDurably } from "../../../core/kit/files.ts";
 import { formatCents, invoiced } from "../../../core/kit/invoice.ts";
 import { FoldedRun, type RunView, type StepView } from "../../../core/view/index.ts";
 import type { OpenOptions, Showrunner } from "../../../index.ts";

@@ -1,5 +1,5 @@
 import type { UnresolvedStep } from "../../../core/engine/index.ts";
-import { openSteps } from "../../../core/kit/price-text.ts";
+import { openSteps } from "../../../core/kit/money.ts";
 import { plannedStep } from "../../../core/view/index.ts";
 import type { Quote } from "../../../index.ts";
 import { badRequest, decide, notFound, optionalText, textField, verdictIn } from "../../served/index.ts";

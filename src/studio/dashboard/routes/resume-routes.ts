@@ -1,5 +1,5 @@
 import type { RerunScope } from "../../../core/engine/index.ts";
-import { openSteps } from "../../../core/kit/price-text.ts";
+import { openSteps } from "../../../core/kit/money.ts";
 import { traitsOf } from "../../../core/plan/index.ts";
 import { type RunState, statusNow } from "../../../core/view/index.ts";
 import type { Drift, Json, Quote, ResumeOptions } from "../../../index.ts";
