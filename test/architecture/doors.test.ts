@@ -52,7 +52,7 @@ test("only the door to the network opens connections, and the client by the disp
 
 /** What in the folders that inputs pass through reads files by their path, and whose path that is. */
 const READERS: Readonly<Record<string, string>> = {
-  "core/catalog/snapshot.ts": "the operator's catalog",
+  "core/catalog/fetch.ts": "the operator's catalog",
   "core/engine/effects/chat.ts": "the media store",
   "core/engine/media/bucket/s3-bucket.ts": "the media store",
   "core/engine/media/folder-store.ts": "the media store",

@@ -3,5 +3,14 @@ export { catalogOf, validateInput, valueProblems, withFamilies } from "./catalog
 export { GENERATED, generateModels } from "./codegen.ts";
 export { type Combination, combinationTable } from "./combination-table.ts";
 export { type CatalogChange, diffCatalogs } from "./diff.ts";
-export { type ChatLook, fetchCatalog, lookForChat, pullCatalog, readCatalog } from "./fetch.ts";
-export { parseSnapshot, readSnapshot, snapshotText, writeSnapshot } from "./snapshot.ts";
+export {
+  type ChatLook,
+  fetchCatalog,
+  lookForChat,
+  parseSnapshot,
+  pullCatalog,
+  readCatalog,
+  readSnapshot,
+  snapshotText,
+  writeSnapshot,
+} from "./fetch.ts";

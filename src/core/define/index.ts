@@ -25,7 +25,21 @@ export {
   type ValueTaskHandle,
   type Voice,
 } from "./handle.ts";
-export { type Model, type ModelFacts, model, typedModels, type UntypedInput } from "./model.ts";
+export {
+  changeOf,
+  fieldsOf,
+  type Model,
+  type ModelFacts,
+  model,
+  type Profile,
+  type ProfileFields,
+  type ProfileStep,
+  type Profiles,
+  profileNamed,
+  swap,
+  typedModels,
+  type UntypedInput,
+} from "./model.ts";
 export {
   type Builder,
   corrected,
@@ -39,16 +53,6 @@ export {
   redraft,
   type StepMethods,
 } from "./pipeline.ts";
-export {
-  changeOf,
-  fieldsOf,
-  type Profile,
-  type ProfileFields,
-  type ProfileStep,
-  type Profiles,
-  profileNamed,
-  swap,
-} from "./profile.ts";
 export {
   type AudioResult,
   type ImageResult,

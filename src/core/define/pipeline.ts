@@ -14,7 +14,7 @@ import {
   thrownProblem,
 } from "./errors.ts";
 import { pointerOf } from "./handle.ts";
-import type { Profiles } from "./profile.ts";
+import type { Profiles } from "./model.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { type ApproveMethod, approveMethod } from "./steps/approve.ts";

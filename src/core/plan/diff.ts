@@ -1,7 +1,6 @@
 import { traitsOf } from "./kinds/index.ts";
-import { fingerprint } from "./plain-json.ts";
+import { fingerprint, isReference } from "./plain-json.ts";
 import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
-import { isReference } from "./references.ts";
 
 /** Current step names, keyed by former name. */
 export type Names = ReadonlyMap<string, string>;

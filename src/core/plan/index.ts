@@ -23,7 +23,15 @@ export {
   planStepwise,
 } from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
-export { canonicalJson, fingerprint, plainJson } from "./plain-json.ts";
+export {
+  canonicalJson,
+  fingerprint,
+  isOwnSource,
+  isReference,
+  plainJson,
+  referencesOf,
+  resolveInput,
+} from "./plain-json.ts";
 export { type Decision, FOR_CALLERS, type Reference } from "./plan.ts";
 export {
   type AppliedProfile,
@@ -35,7 +43,6 @@ export {
   withEdits,
   withOverlay,
 } from "./profile.ts";
-export { isOwnSource, isReference, referencesOf, resolveInput } from "./references.ts";
 export { suggestedValues } from "./schema.ts";
 export {
   CANNOT_BE_MADE,

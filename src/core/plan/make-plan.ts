@@ -10,7 +10,7 @@ import {
   type Planning,
   type StepFacts,
 } from "./kinds/kind.ts";
-import { mapRecord } from "./plain-json.ts";
+import { isReference, mapRecord } from "./plain-json.ts";
 import {
   type ExpandingStep,
   type FailurePolicy,
@@ -23,7 +23,6 @@ import {
   stepNamed,
   type Yield,
 } from "./plan.ts";
-import { isReference } from "./references.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
 import { withInputs } from "./texts.ts";
 

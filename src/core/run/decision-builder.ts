@@ -1,5 +1,5 @@
 import type { AskedPrice, PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
-import { type AttemptState, lastAttempt, type RunState, type StepState, thrownBy } from "../journal/state.ts";
+import { lastAttempt, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { ownText } from "../kit/clean-text.ts";
 import type { Expected } from "../kit/duration.ts";
 import { groupsAround } from "../plan/index.ts";
@@ -308,15 +308,6 @@ export interface DecideContext {
   /** True if late work is polled while the run is otherwise idle. */
   readonly asksForLate?: boolean;
   readonly headrooms?: readonly Headroom[];
-}
-
-export function isUnsent(
-  { unsent, active }: DecideContext,
-  path: string,
-  { n, phase }: Pick<AttemptState, "n" | "phase">,
-): boolean {
-  const id = `submit:${path}#${n}`;
-  return phase === "submitting.sent" && unsent?.has(id) === true && !active.has(id);
 }
 
 export interface Decision {

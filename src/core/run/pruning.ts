@@ -1,9 +1,9 @@
+import type TinyQueue from "tinyqueue";
 import { type AttemptState, isStepFinal, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
 import { hasNext, isSecondChoice, optionsAround, optionsIn, traitsOf } from "../plan/index.ts";
-import { failurePolicyOf, type Plan, type PlanStep, stepNamed } from "../plan/plan.ts";
+import { failurePolicyOf, type Plan, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 import { returnedReferences } from "./resolve.ts";
-import type { StepNode } from "./step-node.ts";
 
 const MOST_REASONS = 3;
 
@@ -139,4 +139,35 @@ function partsOf(step: PlanStep): readonly string[] {
 
 function isWithin(path: string, parts: readonly string[]): boolean {
   return parts.some((part) => path.startsWith(`${part}/`));
+}
+
+export class StepNode {
+  readonly plan: PlanStep;
+  readonly isRemoved: boolean;
+  readers: StepNode[] = [];
+  reads: Reference["$ref"][] = [];
+  /** Number of unfinished steps that this step needs, including the inner steps of an expansion. */
+  openSources = 0;
+  /** Number of needed steps that use this step, plus one if it is a root of the plan. */
+  users = 0;
+  /** True if the step's result is wanted for itself, not only for other steps. */
+  isRoot = false;
+  isNeeded = true;
+  isFinal = false;
+  conditions: readonly string[] = [];
+  holdsSlot = false;
+  committedMicros = 0;
+  rank = 0;
+  isDue = false;
+  dueAt: number | null = null;
+  queue: TinyQueue<StepNode> | null = null;
+
+  constructor(plan: PlanStep, isRemoved: boolean) {
+    this.plan = plan;
+    this.isRemoved = isRemoved;
+  }
+
+  get path(): string {
+    return this.plan.path;
+  }
 }

@@ -1,8 +1,7 @@
 import type { StoredCopy } from "../journal/events.ts";
 import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
-import { isReference, traitsOf } from "../plan/index.ts";
+import { isOwnSource, isReference, traitsOf } from "../plan/index.ts";
 import { type Json, type PlanStep, type Reference, type Returned, stepNamed } from "../plan/plan.ts";
-import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
@@ -191,4 +190,36 @@ export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json
 
 function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: string }, reader: Reader): Json {
   return reader === "local" ? { $file: { sha256, contentType } } : { source: "upload", sha256 };
+}
+
+/** `$file` marks a stored file. Each further `$` is an escape. */
+const OWN = /^\$+file$/;
+const GUARDED = /^\$\$+file$/;
+
+/** Adds a `$` to each key of a foreign value that looks like a file's key. */
+export function guarded(value: Json): Json {
+  return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
+}
+
+/** Escapes `source` fields of a foreign value, which could otherwise name another run's files. */
+export function guardedSources(value: Json): Json {
+  return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
+}
+
+export function plainName(name: string): string {
+  return GUARDED.test(name) ? name.slice(1) : name;
+}
+
+export function plain(input: Json): Json {
+  return mapped(input, (name, item) => [plainName(name), item]);
+}
+
+export function plainSource(name: string, value: Json): Json {
+  return isOwnSource(name, value) && value.startsWith("$") ? value.slice(1) : value;
+}
+
+function mapped(value: Json, change: (name: string, item: Json) => readonly [string, Json]): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => mapped(item, change));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => change(name, mapped(item, change))));
 }

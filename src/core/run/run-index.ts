@@ -11,10 +11,9 @@ import { expansionsIn, optionsAround, optionsIn, outerPaths, traitsOf } from "..
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
 import { isOverdue, wasLate } from "./open-jobs.ts";
-import { conditionsOf, isHeldBack, isNeverPruned, stopsRun, usedBy } from "./pruning.ts";
+import { conditionsOf, isHeldBack, isNeverPruned, StepNode, stopsRun, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
 import { missingReason, referenced, returnedReferences } from "./resolve.ts";
-import { StepNode } from "./step-node.ts";
 
 type Ref = Reference["$ref"];
 

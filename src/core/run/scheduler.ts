@@ -5,17 +5,18 @@ import { DAY_MS } from "../kit/duration.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "./command.ts";
-import { type DecideContext, type Decision, DecisionBuilder, isUnsent } from "./decision-builder.ts";
+import { type DecideContext, type Decision, DecisionBuilder } from "./decision-builder.ts";
 import { raisedHolds } from "./headroom.ts";
 import { undecided } from "./kinds/approve.ts";
 import { decideStep } from "./kinds/index.ts";
+import { isUnsent } from "./kinds/job.ts";
 import { collectOutputs } from "./kinds/paid.ts";
 import { runOutcome } from "./outcome.ts";
+import type { StepNode } from "./pruning.ts";
 import type { ProducedOutput } from "./resolve.ts";
 import { expiring, uncopied } from "./retention.ts";
 import { RunIndex } from "./run-index.ts";
 import { secondGate } from "./second-choice.ts";
-import type { StepNode } from "./step-node.ts";
 import {
   askForLate,
   askingIds,

@@ -1,12 +1,20 @@
-import { costOf, isStepFinal, ownAttempts, type RunState, type StepState } from "../journal/state.ts";
+import {
+  type AttemptState,
+  costOf,
+  isStepFinal,
+  lastAttempt,
+  ownAttempts,
+  type RunState,
+  type StepState,
+} from "../journal/state.ts";
 import { formatUsd } from "../kit/money.ts";
-import { givesWay, hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
+import { jobPhases } from "../lifecycle/index.ts";
+import { givesWay, hasNext, isPaid, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { wasLate } from "./open-jobs.ts";
 import { missingReason } from "./resolve.ts";
-import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
-export type OptionEnd =
+type OptionEnd =
   /** The option has not finished, or the bill of its step `unbilled` is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
@@ -16,7 +24,7 @@ export type OptionEnd =
   /** The option has no result, and the next option may not start. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-export function endOf(state: RunState, option: Option): OptionEnd {
+function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
   const lateStep = lateOf(state, option, isOver);
@@ -109,7 +117,7 @@ const CAUSES = {
 } as const satisfies { readonly [C in StepFailure["cause"]]: string };
 
 /** The step must wait for other options (`open`) or will never start (`never`). */
-export type SecondGate =
+type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
 
@@ -235,4 +243,52 @@ export function cameLate(state: RunState): readonly { readonly option: string; r
     const taken = second.options.findIndex((path) => chosen?.step.startsWith(`${path}/`) === true);
     return option.at < taken && endOf(state, option).is === "made" ? [{ option: option.path, choice }] : [];
   });
+}
+
+/** `open`: it is not known yet whether the step was charged. `maybe`: nobody will ever know. */
+interface StepFailure {
+  readonly paid: "nothing" | "open" | "maybe" | "charged";
+  /** `own` means a local cause, such as a task or a decision. */
+  readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
+}
+
+export function failureOf(plan: PlanStep, step: StepState): StepFailure {
+  if (!isPaid(plan)) return { paid: "nothing", cause: "own" };
+  const { reason } = step;
+  const last = lastAttempt(step);
+  const cause = causeOf(last?.error?.code ?? codeIn(reason), last?.phase === "failed" && last.kind !== "chat");
+  // Superseded attempts have already been handled. Only their open answers matter.
+  if (isUnbilled(step)) return { paid: "open", cause };
+  return { paid: paidFor(ownAttempts(step)), cause: reason?.startsWith(AWAY) === true ? "away" : cause };
+}
+
+function paidFor(attempts: readonly AttemptState[]): StepFailure["paid"] {
+  if (attempts.some(({ money }) => money === "unconfirmed")) return "maybe";
+  if (costOf(attempts) === 0) return "nothing";
+  return attempts.some(({ provider, isUnconfirmed }) => provider !== undefined && isUnconfirmed) ? "maybe" : "charged";
+}
+
+/** Stored journals contain this text, so it must not change. */
+export const AWAY = "the service was away";
+
+const CAUSES_BY_CODE: { readonly [code: string]: StepFailure["cause"] } = {
+  GONE: "retired",
+  MODERATION_FAILED: "moderated",
+  RESOURCE_EXHAUSTED: "no capacity",
+  UNAVAILABLE: "no capacity",
+  HTTP_410: "retired",
+  PROVIDER_AWAY: "away",
+};
+
+function isUnbilled({ attempts }: StepState): boolean {
+  return attempts.some(({ phase, money }) => money === "held" || jobPhases.open.has(phase));
+}
+
+function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] {
+  const known = code !== null && Object.hasOwn(CAUSES_BY_CODE, code) ? CAUSES_BY_CODE[code] : undefined;
+  return known ?? (hasFailed ? "failed" : "refused");
+}
+
+function codeIn(reason: string | null): string | null {
+  return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

@@ -6,19 +6,21 @@ import {
   type OutputState,
   outputsOf,
   type PauseState,
+  planStep,
   type RunState,
   type RunStatus,
 } from "../journal/state.ts";
 import type { InboxEntry, JournalStore } from "../journal/store.ts";
 import { own } from "../kit/lookup.ts";
+import { traitsOf } from "../plan/index.ts";
+import { schemaAt } from "../plan/kinds/kind.ts";
 import { type Decision, type Json, type Reference, stepNamed } from "../plan/plan.ts";
 import { type OpenDecision, openDecisions } from "../run/decisions.ts";
 import { foresee } from "../run/inbox.ts";
-import { offered } from "../run/kinds/approve.ts";
+import { changeable, offered } from "../run/kinds/approve.ts";
 import { type NextCommand, nextCommand } from "../run/next-command.ts";
 import { referencedValue } from "../run/resolve.ts";
 import { unresolvedText } from "../run/waiting.ts";
-import { type ChangeableValue, changeableValue } from "./changeable.ts";
 import { type ComparedPart, comparedParts } from "./compared.ts";
 import { type Missing, missing, type Refused, refusedBefore } from "./missing.ts";
 import { placedFile, type StepView, stepView } from "./step-view.ts";
@@ -190,7 +192,7 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
   };
 }
 
-export interface Incident {
+interface Incident {
   readonly at: number;
   /** Null if the incident concerns the whole run. */
   readonly step: string | null;
@@ -269,4 +271,31 @@ export class FoldedRun {
     else this.#view.add(stored);
     this.history.add(stored, this.#view.state);
   }
+}
+
+interface ChangeableValue {
+  readonly value: Json;
+  readonly schema: Json | null;
+}
+
+/** Returns the value that a person can edit when approving, or a message that says why there is none. */
+function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
+  const shown = changeable(decision, undefined);
+  const value = shown === null ? undefined : referencedValue(state, shown);
+  return shown === null || value === undefined
+    ? nothingChangeable(decision)
+    : { value, schema: schemaOf(state, shown) };
+}
+
+export function nothingChangeable({ path }: Decision): string {
+  return `${path} does not show a single value that can be edited.`;
+}
+
+export function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
+  const plan = planStep(state, step);
+  if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;
+  const { standsFor } = traitsOf(plan);
+  const inner = standsFor[state.steps[step]?.chosen?.index ?? 0]?.$ref;
+  if (inner === undefined || output === "all") return null;
+  return schemaOf(state, { ...inner, at: [...(inner.at ?? []), ...at] });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callSite, errorText, isStepName, stepNameProblem } from "../../../src/core/define/errors.ts";
-import { fieldsOf, profileNamed, swap } from "../../../src/core/define/profile.ts";
+import { fieldsOf, profileNamed, swap } from "../../../src/core/define/model.ts";
 
 describe("where an error came from", () => {
   const own = "    at shots (/home/me/film.ts:12:34)";

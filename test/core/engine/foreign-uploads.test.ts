@@ -4,7 +4,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { UploadHandles } from "../../../src/core/engine/media/handles.ts";
 import type { Json } from "../../../src/core/plan/plan.ts";
-import { guardedSources } from "../../../src/core/run/foreign-names.ts";
+import { guardedSources } from "../../../src/core/run/resolve.ts";
 import { pipeline } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
 

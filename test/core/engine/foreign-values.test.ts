@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { isTooDeep } from "../../../src/core/kit/json-text.ts";
-import { guarded, plainName } from "../../../src/core/run/foreign-names.ts";
+import { guarded, plainName } from "../../../src/core/run/resolve.ts";
 import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 

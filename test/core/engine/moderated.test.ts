@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asModerated } from "../../../src/core/engine/generate/moderated.ts";
+import { asModerated } from "../../../src/core/engine/generate/verdict.ts";
 import { cleanText, ownText } from "../../../src/core/kit/clean-text.ts";
 
 function isModerated(said: string | Error): boolean {

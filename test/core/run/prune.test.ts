@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../../src/core/journal/events.ts";
 import { isStepFinal, type RunState } from "../../../src/core/journal/state.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../../src/core/plan/plan.ts";
-import { revisionEvents } from "../../../src/core/run/revise.ts";
+import { revisionEvents } from "../../../src/core/run/rerun.ts";
 import { FakeRun, type Fate, PRICE, type World } from "./support/fake-run.ts";
 import { type JobOptions, job, planOf, policy, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RunState } from "../../../src/core/journal/state.ts";
-import { newStep } from "../../../src/core/journal/state.ts";
+import { newStep, type RunState } from "../../../src/core/journal/state.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import {
   blockingFailure,
@@ -9,9 +8,9 @@ import {
   resetEvents,
   restorableAttempt,
   resumeEvents,
+  revisionEvents,
   staleSteps,
 } from "../../../src/core/run/rerun.ts";
-import { revisionEvents } from "../../../src/core/run/revise.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, task, valueRef } from "./support/steps.ts";

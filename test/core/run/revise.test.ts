@@ -7,8 +7,7 @@ import type { FoldSnapshot, JournalStore } from "../../../src/core/journal/store
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { diffPlans, fingerprint } from "../../../src/core/plan/index.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
-import { cancelledSteps, hasNoOpenJobs, staleSteps } from "../../../src/core/run/rerun.ts";
-import { revisionEvents } from "../../../src/core/run/revise.ts";
+import { cancelledSteps, hasNoOpenJobs, revisionEvents, staleSteps } from "../../../src/core/run/rerun.ts";
 import { expectPatchedView } from "../view/support/patched-view.ts";
 import { expectCharted } from "./support/charted.ts";
 import { FakeRun, type World } from "./support/fake-run.ts";

@@ -10,8 +10,16 @@ import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { matchesPattern } from "../../plan/profile.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { readiness } from "../../run/readiness.ts";
-import { blockingFailure, hasNoOpenJobs, type RerunSeeds, seedsByStep, staleSteps } from "../../run/rerun.ts";
-import { type RequestedRerun, type Revised, revisionEvents } from "../../run/revise.ts";
+import {
+  blockingFailure,
+  hasNoOpenJobs,
+  type RequestedRerun,
+  type RerunSeeds,
+  type Revised,
+  revisionEvents,
+  seedsByStep,
+  staleSteps,
+} from "../../run/rerun.ts";
 import { isMadeUpFor, madeAgainFor } from "../../run/second-choice.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { OverBudgetError, PlanProblemsError } from "../errors.ts";

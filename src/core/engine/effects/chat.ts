@@ -8,7 +8,7 @@ import { cleanText, ownText } from "../../kit/clean-text.ts";
 import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
-import { plain } from "../../run/foreign-names.ts";
+import { plain } from "../../run/resolve.ts";
 import {
   done,
   type EffectResult,

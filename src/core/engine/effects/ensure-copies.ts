@@ -1,13 +1,14 @@
 import { answerOf, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
-import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
+import { type AttemptState, lastAttempt, outputsOf, planStep, type RunState } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
 import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
-import { MediaLostError } from "../media/media-errors.ts";
+import type { UploadStep } from "../../plan/plan.ts";
+import { isStoreError, MediaLostError } from "../media/media-errors.ts";
 import { downloadOutput } from "../media/media-reader.ts";
-import { type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";
-import type { EffectContext } from "./effect.ts";
+import { done, type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";
+import type { Effect, EffectContext } from "./effect.ts";
 
 type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
 
@@ -126,3 +127,21 @@ function lost(
   const message = `The stored copy of the output from ${maker.step} is ${what}${service}. No request that needs this output was sent. Put the copy back into the media folder, or rerun the step${price}.`;
   return new MediaLostError(message, maker.step);
 }
+
+export const upload: Effect<"upload"> = async (command, { state, media }) => {
+  const { file } = planStep(state, command.step) as UploadStep;
+  const { step } = command;
+  const { sha256, sizeBytes, contentType } = file;
+  const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
+  const copy = await media.put({ path: file.path, sha256 }).catch((cause: unknown) => {
+    if (isStoreError(cause)) throw cause;
+    return cause as Error;
+  });
+  const reason =
+    copy instanceof Error
+      ? `${file.path} can no longer be read (${copy.message})`
+      : copy.sha256 === sha256
+        ? null
+        : `${file.path} changed since the run was planned; put the planned file back, or start a new run`;
+  return done(reason === null ? stored : { type: "step.finished", step, status: "failed", reason });
+};

@@ -3,7 +3,7 @@ import { planStep } from "../../journal/state.ts";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { type ExpandStep, FOR_CALLERS, type Problem } from "../../plan/plan.ts";
-import { quotedEvents } from "../../run/revise.ts";
+import { quotedEvents } from "../../run/rerun.ts";
 import { done, journalError, judge, retryOrPause } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";

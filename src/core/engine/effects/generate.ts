@@ -7,10 +7,17 @@ import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../p
 import type { GenerateStep, Json } from "../../plan/plan.ts";
 import { declaredOf } from "../../providers.ts";
 import type { Command } from "../../run/command.ts";
-import { plainName } from "../../run/foreign-names.ts";
 import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
-import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
-import { learnSecretsOf, sealed } from "../generate/model-secrets.ts";
+import { plainName } from "../../run/resolve.ts";
+import {
+  completedEvents,
+  keepOutputs,
+  learnSecretsOf,
+  type Made,
+  madeOf,
+  sealed,
+  UnkeptError,
+} from "../generate/keep-answer.ts";
 import { type Call, providerVerdict, saidBy } from "../generate/verdict.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 import { done, type EffectResult, FIRST_WAITS_MS, holdOnMs } from "../service/service-answers.ts";

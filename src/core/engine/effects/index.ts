@@ -4,16 +4,15 @@ import type { EffectResult } from "../service/service-answers.ts";
 import { chat } from "./chat.ts";
 import { download, place } from "./download.ts";
 import type { Effect, EffectContext } from "./effect.ts";
+import { upload } from "./ensure-copies.ts";
 import { expand } from "./expand.ts";
 import { follow, poll, settle } from "./follow.ts";
 import { generate } from "./generate.ts";
 import { operation } from "./operation.ts";
 import { pick } from "./pick.ts";
 import { quote } from "./quote.ts";
-import { reuse } from "./reuse.ts";
-import { submit } from "./submit.ts";
+import { reuse, submit } from "./submit.ts";
 import { task } from "./task.ts";
-import { upload } from "./upload.ts";
 
 export type { EffectContext } from "./effect.ts";
 

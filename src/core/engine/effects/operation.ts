@@ -7,10 +7,16 @@ import type { GenerateStep } from "../../plan/plan.ts";
 import { isWordOfWork, type StatusReply } from "../../providers.ts";
 import type { Command } from "../../run/command.ts";
 import { type Asked, askStatus } from "../generate/ask-status.ts";
-import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";
-import { learnSecretsOf, unsealed } from "../generate/model-secrets.ts";
-import { asModerated } from "../generate/moderated.ts";
-import { saidBy } from "../generate/verdict.ts";
+import {
+  completedEvents,
+  keepOutputs,
+  learnSecretsOf,
+  madeOf,
+  settledEvent,
+  UnkeptError,
+  unsealed,
+} from "../generate/keep-answer.ts";
+import { asModerated, saidBy } from "../generate/verdict.ts";
 import { deferToNextDrive, done, type EffectResult, isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { modelOf } from "./generate.ts";

@@ -2,8 +2,10 @@ import { ApiError, type SubmitAck, sleep, UnknownOutcomeError, UploadError } fro
 import type { RunEvent } from "../../journal/events.ts";
 import { attemptOf, RESENT_EVERY_MS } from "../../journal/state.ts";
 import { cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import { stepNamed } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { TOO_OLD } from "../../run/kinds/job.ts";
+import { isCacheable } from "../../run/request-identity.ts";
 import { jobOfSubmit } from "../adoption/unresolved.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { lapsedOutputs, readsUploads } from "../price/refusal.ts";
@@ -233,3 +235,23 @@ function withoutMedia(command: Submit, context: EffectContext, { error }: Judged
   const missing = lapsedOutputs(context.state, command.input, error);
   return missing.length === 0 ? refused(command, error) : done(...missing, withdrawn(command, "expired"));
 }
+
+export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
+  const { cache, reusedKeys, state } = context;
+  const plan = stepNamed(state.planned.plan, step);
+  if (plan === undefined || !isCacheable(plan)) return deferToNextDrive();
+  try {
+    const { found } = await cache.find({
+      fingerprint,
+      plan,
+      reusedKeys: reusedKeys(),
+      runId: state.runId,
+      verify: true,
+    });
+    if (found === null) return deferToNextDrive();
+    const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
+    return done(...start, { type: "step.reused", step, ...found });
+  } catch (error) {
+    return retryOrPause(judge("reuse", error), context);
+  }
+};

@@ -1,14 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { retryAfterHeaderMs } from "../../api/http/transport.ts";
-import type { JournalError } from "../../journal/events.ts";
+import type { Flagged, JournalError } from "../../journal/events.ts";
 import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
 import { environmentAdvice, isTunnelRefused } from "../../network/index.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
-import { asModerated } from "./moderated.ts";
 
 /** `nothing made`: the request never left this machine, or the provider refused it at once. */
-export interface ProviderVerdict {
+interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
   readonly error: JournalError;
 }
@@ -173,4 +172,66 @@ function mediaIn(value: unknown): readonly string[] {
     return base64.length < MEDIUM_CHARACTERS ? [] : [base64];
   }
   return Object.values(value).flatMap(mediaIn);
+}
+
+/**
+ * Codes for a refusal by moderation. OpenAI sends them as the `code` of image errors, and fal as the `type` of errors.
+ */
+const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
+/** Replicate's code for moderation, at the end of an error text. */
+const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
+
+/** Marks an error as a moderation refusal if the provider's code says so. `of`: what was refused, if certain. */
+export function asModerated(error: JournalError, thrown: unknown, of: Flagged["of"]): JournalError {
+  const found = objectionIn(thrown);
+  if (found === null) return error;
+  const field = found.field === null ? null : cleanText(`input.${found.field}`, 300);
+  const flagged = { of: field === null ? of : "input", field, category: null } as const;
+  return { code: ownText("MODERATION_FAILED"), message: error.message, retryable: false, flagged };
+}
+
+function objectionIn(thrown: unknown): { readonly field: string | null } | null {
+  let cause: unknown = thrown;
+  for (let depth = 0; depth < MOST_CAUSES; depth++) {
+    if (typeof cause === "string") return IN_TEXT.test(cause) ? { field: null } : null;
+    if (!isFields(cause)) return null;
+    const objection = objectionOf(cause) ?? objectionOf(bodyOf(cause));
+    if (objection !== null) return objection;
+    if (typeof cause.message === "string" && IN_TEXT.test(cause.message)) return { field: null };
+    cause = cause.cause;
+  }
+  return null;
+}
+
+function objectionOf(fields: Fields): { readonly field: string | null } | null {
+  const { data, error, code, type, detail } = fields;
+  for (const inner of [data, error]) {
+    const found = isFields(inner) ? objectionOf(inner) : null;
+    if (found !== null) return found;
+  }
+  if (CODES.has(code) || CODES.has(type)) return { field: fieldOf(fields) };
+  for (const entry of Array.isArray(detail) ? detail : []) {
+    const found = isFields(entry) ? objectionOf(entry) : null;
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function fieldOf({ loc }: Fields): string | null {
+  if (!Array.isArray(loc) || loc[0] !== "body" || loc.length < 2) return null;
+  return loc.slice(1).join(".");
+}
+
+function bodyOf({ responseBody }: Fields): Fields {
+  if (typeof responseBody !== "string" || responseBody.length > MOST_BODY) return {};
+  try {
+    const body: unknown = JSON.parse(responseBody);
+    return isFields(body) ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
 }

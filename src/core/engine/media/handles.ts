@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import type { Client } from "../../api/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
-import { plainSource } from "../../run/foreign-names.ts";
+import { plainSource } from "../../run/resolve.ts";
 import type { MediaStore } from "./media-store.ts";
 
 const UPLOADS_AT_ONCE = 16;

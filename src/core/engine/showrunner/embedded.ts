@@ -10,9 +10,15 @@ import { openJournal } from "../../journal/open.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { folderOfJournal } from "../../kit/journal-location.ts";
+import { tagTexts } from "../../kit/tags.ts";
+import { shellWord } from "../../kit/value-text.ts";
 import { refuseWhileLoading } from "../../kit/while-loading.ts";
-import { checkSameRun } from "../change/check-same-run.ts";
+import { changesBetween, type FieldChange, type PlanDiff } from "../../plan/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import { fileOf } from "../../run/next-command.ts";
 import { outdatedStops } from "../change/compare.ts";
+import { isSamePlan } from "../change/drift.ts";
+import { replanRun } from "../change/replanning.ts";
 import { replanFor, revise } from "../change/revision.ts";
 import { type AttachedParts, attach, follow, watch } from "../drive/attached-run.ts";
 import type { Start } from "../drive/begin-run.ts";
@@ -22,6 +28,7 @@ import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts
 import { changesLimits, RunSupervisor } from "../drive/run-supervisor.ts";
 import { JobOwners } from "../effects/effect.ts";
 import { functionsFor } from "../effects/functions.ts";
+import { PlanProblemsError, RunDiffersError } from "../errors.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { openMedia } from "../media/open-media.ts";
 import { Spending, spendingLimits } from "../money/spending.ts";
@@ -41,13 +48,13 @@ import {
   usdOption,
 } from "../options/options.ts";
 import { checkTurns, turnOf } from "../options/turns.ts";
+import type { Planner } from "../price/planner.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
 import { openService } from "../service/embedded-service.ts";
 import { noSubstitute, rehearsal, type Substitute } from "../service/rehearsal.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
 import { type LocalWork, RunSlices, type Slice, type SliceOptions } from "../slice/run-slices.ts";
-import { createRun } from "./create-run.ts";
-import { type Parts, PlannedRuns } from "./planned-runs.ts";
+import { createRun, type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";
 
 export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, EnginePort {
@@ -341,4 +348,62 @@ function clockOf(store: JournalStore, clock: Clock): Clock {
     now: () => clock.now() + store.clockOffsetMs!(),
     setTimer: (delayMs, fire, options) => clock.setTimer(delayMs, fire, options),
   };
+}
+
+async function checkSameRun(
+  state: RunState,
+  { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
+  planner: Planner,
+): Promise<void> {
+  const { planned } = state;
+  const differs = (what: readonly string[], next: string) => new RunDiffersError(state.runId, what, next);
+  const another = "choose another id";
+  if (planned.plan.pipeline !== pipeline.name) {
+    throw differs([`it runs pipeline ${planned.plan.pipeline}, not ${pipeline.name}`], another);
+  }
+  const [was, is] = [planned.profile?.name ?? null, options.profile ?? null];
+  if (was !== is) throw differs([`profile: ${was ?? "none"} → ${is ?? "none"}`], another);
+  if (options.tags !== undefined) {
+    const [had, has] = [tagTexts(planned.tags), tagTexts(options.tags)].map((tags) => tags.join(", ") || "none");
+    if (had !== has) throw differs([`tags: ${had} → ${has}`], another);
+  }
+  const again = await replanRun(state, pipeline, planner, { whole: input });
+  if (!again.ok) throw new PlanProblemsError(again.problems);
+  const fields = changesBetween(planned.input, again.input);
+  if (fields.length === 0 && isSamePlan(planned.plan, again.plan, again.diff)) return;
+  const what = [...fields.map(fieldSaid), ...stepsSaid(again.diff)];
+  throw differs(what, takeUp(state, again.input, fields, options));
+}
+
+function fieldSaid({ field, before, after }: FieldChange): string {
+  return `input.${field}: ${said(before)} → ${said(after)}`;
+}
+
+const MOST = 60;
+
+function said(value: Json | undefined): string {
+  if (value === undefined) return "nothing";
+  const text = JSON.stringify(value);
+  return text.length <= MOST ? text : `${text.slice(0, MOST)}…`;
+}
+
+function stepsSaid({ changed, added, removed, renamed }: PlanDiff): readonly string[] {
+  return [
+    ...changed.map(({ path, fields }) => `${path} changed (${fields.map(({ field }) => field).join(", ")})`),
+    ...added.map((path) => `${path} is new`),
+    ...removed.map((path) => `${path} was removed`),
+    ...renamed.map(({ from, to }) => `${from} was renamed to ${to}`),
+  ];
+}
+
+function takeUp(state: RunState, input: Json, fields: readonly FieldChange[], { source }: RunOptions): string {
+  const named = [...new Set(fields.map(({ field }) => /^[^.[]+/.exec(field)?.[0] ?? field))];
+  const now = input as { readonly [field: string]: Json };
+  const words = named.map((name) => {
+    const value = now[name] ?? null;
+    return typeof value === "string" ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`;
+  });
+  const file = fileOf(source === undefined ? state : { ...state, planned: { ...state.planned, source } });
+  const corrections = words.map((word) => ` -i ${shellWord(word)}`).join("");
+  return `showrunner resume ${state.runId} --file ${file}${corrections} --accept-changes   (or choose another --id)`;
 }

@@ -13,7 +13,7 @@ import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
 import type { Comparison } from "../change/compare.ts";
 import type { Drift, DriftOptions, RerunQuote } from "../change/drift.ts";
-import type { Redo } from "../change/redo.ts";
+import type { Redo } from "../change/edits.ts";
 import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
 import type { Offer } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";

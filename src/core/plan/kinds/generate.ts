@@ -1,9 +1,8 @@
 import { didYouMean } from "../../kit/lookup.ts";
 import { providerPromise } from "../../providers.ts";
 import type { DraftJson, GenerateDraft } from "../draft.ts";
-import { fingerprint } from "../plain-json.ts";
+import { fingerprint, referencesOf } from "../plain-json.ts";
 import type { GenerateStep, Json, MediaKind, ProviderPromise, Reference } from "../plan.ts";
-import { referencesOf } from "../references.ts";
 import { bindFreeInput, bindWhen, checkReadable, MEDIA, needsOf, type Planning, type StepKind } from "./kind.ts";
 
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;

@@ -1,9 +1,8 @@
 import { didYouMean, suggest } from "../../kit/lookup.ts";
 import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
 import type { Draft, DraftJson, JobDraft } from "../draft.ts";
-import { fingerprint } from "../plain-json.ts";
+import { fingerprint, isOwnSource, referencesOf } from "../plain-json.ts";
 import type { JobStep, Json, Plan } from "../plan.ts";
-import { isOwnSource, referencesOf } from "../references.ts";
 import { mostSeed, outputsOf, type SchemaLocation, schemaLocation, yieldsOf } from "../schema.ts";
 import {
   AnyOf,

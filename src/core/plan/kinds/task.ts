@@ -1,7 +1,6 @@
 import type { TaskDraft } from "../draft.ts";
-import { fingerprint } from "../plain-json.ts";
+import { fingerprint, referencesOf } from "../plain-json.ts";
 import type { TaskStep } from "../plan.ts";
-import { referencesOf } from "../references.ts";
 import {
   bindFreeInput,
   bindWhen,

@@ -5,14 +5,13 @@ import { formatUsd } from "../../kit/money.ts";
 import type { JobStep } from "../../plan/plan.ts";
 import { unpriced, whyRaised } from "../budget-pause.ts";
 import { type Command, commandId } from "../command.ts";
-import { type DecisionBuilder, isUnsent } from "../decision-builder.ts";
+import type { DecideContext, DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { conditionsOf } from "../pruning.ts";
 import { gateOf, readiness } from "../readiness.ts";
 import { awaitCacheLookup, idempotencyKey } from "../request-identity.ts";
 import { lapsed } from "../retention.ts";
-import { awayMsOf } from "../second-choice.ts";
-import { AWAY } from "../step-failure.ts";
+import { AWAY, awayMsOf } from "../second-choice.ts";
 import { isTooOld, paidKind, restoreIfUnchanged, resultOfOutputs } from "./paid.ts";
 
 const FREE_RETRIES = 2;
@@ -209,4 +208,13 @@ function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, b
     `${AWAY} for ${formatDuration(builder.context.now - outage.since)}: ${outage.message}`,
   );
   return true;
+}
+
+export function isUnsent(
+  { unsent, active }: DecideContext,
+  path: string,
+  { n, phase }: Pick<AttemptState, "n" | "phase">,
+): boolean {
+  const id = `submit:${path}#${n}`;
+  return phase === "submitting.sent" && unsent?.has(id) === true && !active.has(id);
 }
