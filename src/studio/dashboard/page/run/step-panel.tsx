@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import { formatDuration } from "../../../../core/kit/duration.ts";
-import { lateText } from "../../../../core/kit/late-text.ts";
+import { formatDuration, lateText } from "../../../../core/kit/duration.ts";
 import type { PageDecision, PageMedia, PageStep, RunHead, StepDetail } from "../../views/document.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";

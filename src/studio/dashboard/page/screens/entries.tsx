@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { formatBytes } from "../../../../core/kit/byte-size.ts";
+import { formatBytes } from "../../../../core/kit/value-text.ts";
 import type { Control, KeptFile } from "../../views/document.ts";
 import { sendFile } from "../state/api.ts";
 

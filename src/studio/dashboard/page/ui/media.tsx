@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatBytes } from "../../../../core/kit/byte-size.ts";
 import { formatDuration } from "../../../../core/kit/duration.ts";
+import { formatBytes } from "../../../../core/kit/value-text.ts";
 import type { PageMedia } from "../../views/document.ts";
 import { Icon } from "./bits.tsx";
 
