@@ -326,7 +326,7 @@ class Bundle {
 }
 
 /** A catalog snapshot could not be read: it is missing, is not JSON, or is not a list of models. */
-class SnapshotError extends ShowrunnerError {
+export class SnapshotError extends ShowrunnerError {
   readonly code = "CATALOG_SNAPSHOT";
 }
 

@@ -5,7 +5,7 @@ import { RunBusyError } from "../../../src/core/engine/errors.ts";
 import { RunUnknownError } from "../../../src/core/journal/errors.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import { type Audience, InvalidOptionError } from "../../../src/core/kit/errors.ts";
-import { runText } from "../../../src/core/view/caller-document.ts";
+import { runText } from "../../../src/core/view/caller-texts.ts";
 import {
   CallerError,
   OverBudgetError,
