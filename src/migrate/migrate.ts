@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Catalog, generateModels } from "../core/catalog/index.ts";
 import { toDocument } from "../core/kit/document.ts";
-import { writeDurably } from "../core/kit/durable-file.ts";
+import { writeDurably } from "../core/kit/files.ts";
 import { assetReport, bodyReport, refusedReports } from "./body-reports.ts";
 import { type Checked, check, type Mistake, problemsOf } from "./check.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";

@@ -1,6 +1,6 @@
 import { toDocument } from "../../core/kit/document.ts";
+import { own } from "../../core/kit/lookup.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { own } from "../../core/kit/own.ts";
 import type { RunDocument, RunHandle, RunResult } from "../../index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";

@@ -1,5 +1,5 @@
-import { formatBytes } from "../../core/kit/byte-size.ts";
 import { toDocument } from "../../core/kit/document.ts";
+import { formatBytes } from "../../core/kit/value-text.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import { duration, readDuration } from "../input/flag-values.ts";

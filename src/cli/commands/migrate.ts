@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { toDocument } from "../../core/kit/document.ts";
-import { writeDurably } from "../../core/kit/durable-file.ts";
+import { writeDurably } from "../../core/kit/files.ts";
 import type { Catalog, Pipeline } from "../../index.ts";
 import type { Decision, Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";

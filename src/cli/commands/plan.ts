@@ -1,8 +1,7 @@
 import { likelyAddress } from "../../core/kit/deployments.ts";
 import { toDocument } from "../../core/kit/document.ts";
-import { writeDurably } from "../../core/kit/durable-file.ts";
-import { dollars } from "../../core/kit/money.ts";
-import { openSteps } from "../../core/kit/price-text.ts";
+import { writeDurably } from "../../core/kit/files.ts";
+import { dollars, openSteps } from "../../core/kit/money.ts";
 import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
 import type { Plan, Problem, Quote, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";

@@ -1,5 +1,5 @@
 import { toDocument } from "../../core/kit/document.ts";
-import { shellWord } from "../../core/kit/shell-word.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import type { ReviewLinkRow } from "../../core/view/index.ts";
 import type { JournalStore } from "../../index.ts";
 import type { ReviewLinkView } from "../../studio/dashboard/index.ts";

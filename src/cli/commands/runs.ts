@@ -1,7 +1,7 @@
 import { formatAgo, MINUTE_MS } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { shellWord } from "../../core/kit/shell-word.ts";
 import { BATCH_TAG, listedTags, tagText, tagTexts } from "../../core/kit/tags.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { type RunRow, runLine } from "../../core/view/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
