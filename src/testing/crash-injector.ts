@@ -4,16 +4,22 @@ import type { JournalStore } from "../index.ts";
 
 type Controller = Dispatcher.DispatchController;
 
+/** The nth time that a life passes this boundary. Unlike a number, it names the same moment in every life. */
+export interface Moment {
+  readonly point: string;
+  readonly nth: number;
+}
+
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
-  readonly #dieAt: number;
+  readonly #dieAt: number | Moment;
   readonly #requests = new Requests();
   #isDead = false;
   readonly died: Promise<void>;
   #die: () => void = () => {};
 
-  constructor(dieAt: number) {
+  constructor(dieAt: number | Moment) {
     this.#dieAt = dieAt;
     this.died = new Promise((resolve) => {
       this.#die = resolve;
@@ -26,12 +32,18 @@ export class CrashInjector {
 
   readonly boundary = async (point: string): Promise<void> => {
     if (!this.#isDead) this.points.push(point);
-    if (++this.count < this.#dieAt) return;
+    this.count += 1;
+    if (!this.#isDead && !this.#isDue(point)) return;
     this.#isDead = true;
     this.#requests.hangUp();
     this.#die();
     await new Promise<never>(() => {});
   };
+
+  #isDue(point: string): boolean {
+    if (typeof this.#dieAt === "number") return this.count >= this.#dieAt;
+    return point === this.#dieAt.point && timesOf(this.points, point) >= this.#dieAt.nth;
+  }
 
   store(inner: JournalStore): JournalStore {
     const { boundary } = this;
@@ -106,6 +118,10 @@ export class CrashInjector {
       },
     };
   }
+}
+
+export function timesOf(points: readonly string[], point: string): number {
+  return points.filter((passed) => passed === point).length;
 }
 
 interface Call {
