@@ -50,7 +50,7 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-export function isOfService(error: unknown): boolean {
+function isOfService(error: unknown): boolean {
   return answerOf(error) !== null;
 }
 
