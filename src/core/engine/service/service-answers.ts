@@ -50,10 +50,6 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-function isOfService(error: unknown): boolean {
-  return answerOf(error) !== null;
-}
-
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],
