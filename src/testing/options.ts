@@ -24,8 +24,8 @@ export interface StudioOptions
    */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Replaces each model of a `generate` step with a model that has the same methods, and that returns responses or
-   * fails as the test requires. Default: the local service makes media of the right kind, size and length, and no
+   * Replaces each model of a `generate` step with the model that `generate` returns. It must have the same methods, and
+   * returns responses or fails as the test requires. Default: the local service makes media of the right kind, size and length, and no
    * provider is called.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;

@@ -2,7 +2,13 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NotifyOption } from "../../src/core/engine/notify/notifications.ts";
-import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
+import {
+  createMemoryJournal,
+  type JournalStore,
+  type OpenOptions,
+  openShowrunner,
+  type Showrunner,
+} from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { FakePaidService, type FakeServiceOptions } from "./fake-paid-service.ts";
 import { SimulatedClock, settle } from "./simulated-clock.ts";
@@ -28,6 +34,7 @@ export async function openFakeShow(
     readonly caps?: readonly string[];
     readonly inside?: readonly string[];
     readonly filesDir?: string;
+    readonly providers?: OpenOptions["providers"];
   } = {},
 ): Promise<FakeShow> {
   const clock = options.clock ?? new SimulatedClock();
@@ -47,6 +54,7 @@ export async function openFakeShow(
     caps: options.caps,
     inside: options.inside,
     filesDir: options.filesDir,
+    providers: options.providers,
   });
   return { paidService: paidService, clock, journal, show, outDir: join(folder, "out"), mediaDir };
 }

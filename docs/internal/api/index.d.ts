@@ -34,10 +34,8 @@ import {
   UploadResult,
   VideoResult,
   VoiceResult,
-  fieldsOf,
   file,
   pipeline,
-  swap,
   text,
 } from "./chunks/pipeline.js";
 import {
@@ -95,11 +93,13 @@ import {
   asset,
   equals,
   failed,
+  fieldsOf,
   model,
   not,
   quorum,
+  swap,
   typedModels,
-} from "./chunks/accept.js";
+} from "./chunks/job.js";
 import {
   RunDocument,
 } from "./chunks/document-schema.js";

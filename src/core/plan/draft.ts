@@ -1,4 +1,4 @@
-import type { GenerateModel } from "./generate-model.ts";
+import type { ModelOfKind } from "./generate-model.ts";
 import type {
   FailurePolicy,
   FileKind,
@@ -47,10 +47,9 @@ export interface Candidate extends LocalFile {
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
 /** The model object that a step calls. It contains the user's key and is never stored. */
-interface ModelOfStep {
-  readonly kind: "generate";
-  readonly model: GenerateModel;
-}
+type ModelOfStep = {
+  readonly [K in keyof ModelOfKind]: { readonly kind: K; readonly model: ModelOfKind[K] };
+}[keyof ModelOfKind];
 
 interface ReviseFunction {
   readonly kind: "revise";

@@ -32,6 +32,11 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
+/** The models that steps call, by kind of step. */
+export interface ModelOfKind {
+  readonly generate: GenerateModel;
+}
+
 /** What every response contains besides its media, such as the cost, keyed by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;

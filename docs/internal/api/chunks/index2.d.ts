@@ -9,15 +9,17 @@ import {
 } from "./index.js";
 import {
   Catalog,
-  GenerateModel,
+  ModelOfKind,
   PartialResultOf,
   Pipeline,
-  ProfileFields,
   ResultOf,
   Returns,
 } from "./pipeline.js";
 import {
-  GenerateStep,
+  Expected,
+  ProfileFields,
+} from "./job.js";
+import {
   Json,
   Plan,
   PlanStep,
@@ -38,15 +40,6 @@ import {
   z,
 } from "zod";
 
-interface JobLimits {
-  readonly total: number;
-  readonly perModel: {
-    readonly [model: string]: number;
-  };
-  readonly perModality: {
-    readonly [modality: string]: number;
-  };
-}
 interface FieldChange {
   readonly field: string;
   readonly before: Json | undefined;
@@ -98,6 +91,15 @@ interface ProfileChange {
 }
 interface StepEdits {
   readonly [path: string]: ProfileChange;
+}
+interface JobLimits {
+  readonly total: number;
+  readonly perModel: {
+    readonly [model: string]: number;
+  };
+  readonly perModality: {
+    readonly [modality: string]: number;
+  };
 }
 interface ModelAnswer {
   readonly id: string;
@@ -266,10 +268,6 @@ interface ExpandPlanned {
   readonly steps: readonly PlanStep[];
   readonly returns: readonly Reference[];
   readonly groups: Plan["groups"];
-}
-interface Expected {
-  readonly ms: number;
-  readonly isLearned: boolean;
 }
 type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 interface RerunRequest {
@@ -618,30 +616,6 @@ interface DeliveryOutcome {
   readonly outcome: "delivered" | "early" | "repeated";
   readonly runIds: readonly string[];
 }
-interface LedgerTotals {
-  readonly heldMicros: number;
-  readonly settledMicros: number;
-}
-interface AccountTotals extends LedgerTotals {
-  readonly mark: number;
-}
-interface SpendingScope {
-  readonly tag: string | null;
-  readonly sinceAt: number | null;
-}
-interface SpendingCap extends SpendingScope {
-  readonly capMicros: number;
-  readonly isBudget?: true;
-  readonly anyValueOf?: string;
-}
-interface SpendingGuard {
-  readonly caps: readonly SpendingCap[];
-  readonly wallet: {
-    readonly balanceMicros: number;
-    readonly mark: number;
-    readonly floorMicros: number;
-  } | null;
-}
 interface ReviewScope {
   readonly tags?: Tags;
   readonly runId?: string;
@@ -926,11 +900,30 @@ interface QuoteStore {
   issuedQuote(id: string): Promise<IssuedQuote | null>;
   useQuote(id: string, runId: string, at: number): Promise<boolean>;
 }
-type NotifyOption = string | {
-  readonly url: string;
-} | {
-  readonly command: readonly string[];
-} | false;
+interface LedgerTotals {
+  readonly heldMicros: number;
+  readonly settledMicros: number;
+}
+interface AccountTotals extends LedgerTotals {
+  readonly mark: number;
+}
+interface SpendingScope {
+  readonly tag: string | null;
+  readonly sinceAt: number | null;
+}
+interface SpendingCap extends SpendingScope {
+  readonly capMicros: number;
+  readonly isBudget?: true;
+  readonly anyValueOf?: string;
+}
+interface SpendingGuard {
+  readonly caps: readonly SpendingCap[];
+  readonly wallet: {
+    readonly balanceMicros: number;
+    readonly mark: number;
+    readonly floorMicros: number;
+  } | null;
+}
 interface NotifyOptions {
   readonly notify?: NotifyOption | undefined;
   readonly journal?: string | JournalStore | undefined;
@@ -943,6 +936,11 @@ interface Notifications {
   test(): Promise<string | null>;
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
+type NotifyOption = string | {
+  readonly url: string;
+} | {
+  readonly command: readonly string[];
+} | false;
 declare const DEPLOYMENTS: {
   readonly hedra: {
     readonly title: "Hedra";
@@ -966,7 +964,9 @@ interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
-type Substitute = (model: GenerateModel, step: GenerateStep) => GenerateModel;
+type Substitutes = { readonly [K in keyof ModelOfKind]: (model: ModelOfKind[K], step: Extract<PlanStep, {
+  readonly kind: K;
+}>) => ModelOfKind[K] };
 interface TurnsOption {
   readonly tag: string;
   readonly weights?: Readonly<Record<string, number>> | undefined;
@@ -982,7 +982,7 @@ interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly journal?: string | JournalStore | undefined;
   readonly media?: string | undefined;
   readonly mediaDir?: string | undefined;
-  readonly providers?: "call" | Substitute | undefined;
+  readonly providers?: "call" | Substitutes | undefined;
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   readonly clock?: Clock | undefined;
   readonly leaseMs?: number | undefined;
@@ -1250,10 +1250,6 @@ declare class RunDiffersError extends ShowrunnerError {
   readonly next: string;
   constructor(runId: string, differences: readonly string[], next: string);
 }
-interface HeldMedia extends AsyncDisposable {
-  path(sha256: string): string;
-  sizeBytes(sha256: string): number;
-}
 type DigitalSourceType = (typeof sourceTypes)[number];
 declare const sourceTypes: readonly ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"];
 interface Mark {
@@ -1263,6 +1259,10 @@ interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
   readonly mark?: Mark;
+}
+interface HeldMedia extends AsyncDisposable {
+  path(sha256: string): string;
+  sizeBytes(sha256: string): number;
 }
 interface StoredMedia {
   readonly sha256: string;

@@ -9,42 +9,33 @@ import {
   Yield,
 } from "./plan.js";
 import {
-  AcceptOptions,
-  AcceptedHandle,
   ApproveMethod,
   ChatMethod,
   ChooseMethod,
-  ChooseOptions,
   CompareMethod,
   ExpandHandle,
   FirstOfMethod,
   Handle,
-  InputOf,
-  InspectorOf,
   JobHandle,
+  JobMethod,
   LocalInput,
-  MaxOutputsOf,
   Media,
   MediaList,
   MediaOptions,
-  Model,
-  ModelOrId,
+  ModeratedOptions,
   OrValue,
-  PaidOptions,
-  ReviseOption,
+  Profiles,
   Settled,
-  SettledInput,
   StepOptions,
-  TakesHandle,
+  TakesMethod,
   TaskMethod,
   UploadHandle,
   Value,
   ValuesHandle,
   WithinOption,
   WorkOptions,
-  YieldOf,
   Yields,
-} from "./accept.js";
+} from "./job.js";
 import {
   z,
 } from "zod";
@@ -101,6 +92,9 @@ interface SpeechModel extends ModelBase {
   doGenerate(options: never): PromiseLike<SpeechAnswer>;
 }
 type GenerateModel = ImageModel | VideoModel | SpeechModel;
+interface ModelOfKind {
+  readonly generate: GenerateModel;
+}
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
@@ -140,83 +134,6 @@ type StatusAnswer = ({
   readonly status: "error";
   readonly error: string;
 } & AnswerBase);
-interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
-  readonly maxSteps: number;
-  readonly maxCost?: string | undefined;
-  readonly version?: string | undefined;
-  readonly yields?: Sayable<Y> | undefined;
-}
-type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
-type One<R> = R extends readonly (infer E)[] ? E : R;
-type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
-type Expanded<R> = [One<R>] extends [never] ? ExpandHandle<"unknown"> : One<R> extends Value<infer T> ? ValuesHandle<T> : ExpandHandle<YieldsIn<R>>;
-type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"] ? ExpandOptions<"value"> & {
-  readonly yields: "value";
-} : ExpandOptions<YieldsIn<R>>;
-interface ExpandMethod<M> {
-  <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(name: string, value: V, steps: (value: LocalInput<V>, methods: M) => R, options: ExpandOptionsFor<R>): Expanded<R>;
-}
-interface Rewriting {
-  readonly model: string;
-  readonly instruction?: string | undefined;
-  readonly maxCost?: string | undefined;
-}
-interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
-  readonly onModerated?: R;
-  readonly rewrite?: Rewriting | undefined;
-}
-interface ProviderOptions {
-  readonly providerOptions?: {
-    readonly [provider: string]: {
-      readonly [option: string]: unknown;
-    };
-  } | undefined;
-}
-interface GenerateImage extends ProviderOptions {
-  readonly prompt?: OrValue<string> | undefined;
-  readonly n?: number | undefined;
-  readonly size?: `${number}x${number}` | undefined;
-  readonly aspectRatio?: `${number}:${number}` | undefined;
-  readonly seed?: number | undefined;
-  readonly files?: MediaList<"image"> | undefined;
-  readonly mask?: Media<"image"> | undefined;
-}
-interface GenerateVideo extends ProviderOptions {
-  readonly prompt?: OrValue<string> | undefined;
-  readonly n?: number | undefined;
-  readonly aspectRatio?: `${number}:${number}` | "adaptive" | undefined;
-  readonly resolution?: `${number}x${number}` | undefined;
-  readonly duration?: OrValue<number> | undefined;
-  readonly fps?: number | undefined;
-  readonly seed?: number | undefined;
-  readonly image?: Media<"image"> | undefined;
-  readonly frameImages?: readonly {
-    readonly image: Media<"image">;
-    readonly frameType: "first_frame" | "last_frame";
-  }[] | undefined;
-  readonly inputReferences?: MediaList<MediaKind> | undefined;
-  readonly generateAudio?: boolean | undefined;
-}
-interface GenerateSpeech extends ProviderOptions {
-  readonly text: OrValue<string>;
-  readonly voice?: OrValue<string> | undefined;
-  readonly outputFormat?: string | undefined;
-  readonly instructions?: OrValue<string> | undefined;
-  readonly speed?: number | undefined;
-  readonly language?: string | undefined;
-}
-interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> extends WorkOptions, MediaOptions, WithinOption {
-  readonly maxCost: string;
-  readonly price?: ((input: I) => string) | undefined;
-  readonly repeatable?: boolean | undefined;
-}
-type Moderated = "fail" | "rewrite" | undefined;
-type Generated<K extends MediaKind, R, I> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K, number, Settled<I>>;
-interface GenerateMethod {
-  <R extends Moderated = undefined>(name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage> & ModeratedOptions<R>): Generated<"image", R, GenerateImage>;
-  <R extends Moderated = undefined>(name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>): Generated<"video", R, GenerateVideo>;
-  <R extends Moderated = undefined>(name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>): Generated<"audio", R, GenerateSpeech>;
-}
 type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 declare function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string>;
 interface MediaResult {
@@ -275,6 +192,74 @@ type Returnable = Handle | readonly Returnable[] | {
 };
 type ResultOf<R> = R extends UploadHandle ? UploadResult : R extends Value<infer T> ? T : R extends ValuesHandle<infer T> ? readonly T[] : R extends Handle<infer Y, infer F> ? F extends "list" ? readonly ResultByYield[Y][] : ResultByYield[Y] : { readonly [K in keyof R]: ResultOf<R[K]> };
 type PartialResultOf<R> = R extends UploadHandle ? UploadResult | null : R extends Value<infer T> ? T | null : R extends ValuesHandle<infer T> ? readonly T[] | null : R extends Handle<infer Y, infer F> ? F extends "list" ? readonly (ResultByYield[Y] | null)[] : ResultByYield[Y] | null : { readonly [K in keyof R]: PartialResultOf<R[K]> };
+interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
+  readonly maxSteps: number;
+  readonly maxCost?: string | undefined;
+  readonly version?: string | undefined;
+  readonly yields?: Sayable<Y> | undefined;
+}
+type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
+type One<R> = R extends readonly (infer E)[] ? E : R;
+type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
+type Expanded<R> = [One<R>] extends [never] ? ExpandHandle<"unknown"> : One<R> extends Value<infer T> ? ValuesHandle<T> : ExpandHandle<YieldsIn<R>>;
+type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"] ? ExpandOptions<"value"> & {
+  readonly yields: "value";
+} : ExpandOptions<YieldsIn<R>>;
+interface ExpandMethod<M> {
+  <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(name: string, value: V, steps: (value: LocalInput<V>, methods: M) => R, options: ExpandOptionsFor<R>): Expanded<R>;
+}
+interface ProviderOptions {
+  readonly providerOptions?: {
+    readonly [provider: string]: {
+      readonly [option: string]: unknown;
+    };
+  } | undefined;
+}
+interface GenerateImage extends ProviderOptions {
+  readonly prompt?: OrValue<string> | undefined;
+  readonly n?: number | undefined;
+  readonly size?: `${number}x${number}` | undefined;
+  readonly aspectRatio?: `${number}:${number}` | undefined;
+  readonly seed?: number | undefined;
+  readonly files?: MediaList<"image"> | undefined;
+  readonly mask?: Media<"image"> | undefined;
+}
+interface GenerateVideo extends ProviderOptions {
+  readonly prompt?: OrValue<string> | undefined;
+  readonly n?: number | undefined;
+  readonly aspectRatio?: `${number}:${number}` | "adaptive" | undefined;
+  readonly resolution?: `${number}x${number}` | undefined;
+  readonly duration?: OrValue<number> | undefined;
+  readonly fps?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly image?: Media<"image"> | undefined;
+  readonly frameImages?: readonly {
+    readonly image: Media<"image">;
+    readonly frameType: "first_frame" | "last_frame";
+  }[] | undefined;
+  readonly inputReferences?: MediaList<MediaKind> | undefined;
+  readonly generateAudio?: boolean | undefined;
+}
+interface GenerateSpeech extends ProviderOptions {
+  readonly text: OrValue<string>;
+  readonly voice?: OrValue<string> | undefined;
+  readonly outputFormat?: string | undefined;
+  readonly instructions?: OrValue<string> | undefined;
+  readonly speed?: number | undefined;
+  readonly language?: string | undefined;
+}
+interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> extends WorkOptions, MediaOptions, WithinOption {
+  readonly maxCost: string;
+  readonly price?: ((input: I) => string) | undefined;
+  readonly repeatable?: boolean | undefined;
+}
+type Moderated = "fail" | "rewrite" | undefined;
+type Generated<K extends MediaKind, R, I> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K, number, Settled<I>>;
+interface GenerateMethod {
+  <R extends Moderated = undefined>(name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage> & ModeratedOptions<R>): Generated<"image", R, GenerateImage>;
+  <R extends Moderated = undefined>(name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>): Generated<"video", R, GenerateVideo>;
+  <R extends Moderated = undefined>(name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>): Generated<"audio", R, GenerateSpeech>;
+}
 interface IncludeOptions {
   readonly maxCost?: string | undefined;
 }
@@ -289,21 +274,19 @@ interface Includable<S extends z.ZodType, R, M> {
 interface IncludeMethod<M> {
   <S extends z.ZodType, R extends Returns>(name: string, pipeline: Includable<S, R, M>, input: z.input<S>, options?: IncludeOptions): R;
 }
-interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOptions, ReviseOption<SettledInput<M>> {
-  readonly keep?: boolean | undefined;
-  readonly consent?: string | undefined;
+interface BytesInput<K extends MediaKind = MediaKind> {
+  readonly bytes: Uint8Array;
+  readonly kind: K;
 }
-type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
-type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
-interface JobMethod {
-  <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>): "accept" extends K ? AcceptedHandle<YieldOf<M>, SettledInput<M>> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>, SettledInput<M>>;
+type Uploadable = FileInput | BytesInput | Uint8Array | URL | string;
+type KindOfUpload<F extends Uploadable> = F extends {
+  readonly kind: infer K extends MediaKind;
+} ? K : F extends string ? KindOfPath<F> : "unknown";
+interface UploadOptions extends StepOptions {
+  readonly inside?: string | undefined;
 }
-interface TakesOptions<M extends ModelOrId = never> extends JobOptions<M>, Pick<ChooseOptions, "version" | "message"> {
-  readonly count: number;
-  readonly choose: ChooseOptions["by"];
-}
-interface TakesMethod {
-  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions<NoInfer<M>>): TakesHandle<YieldOf<M>, SettledInput<M>>;
+interface UploadMethod {
+  <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
 }
 interface FileInput<K extends MediaKind = MediaKind> {
   readonly path: string;
@@ -320,66 +303,6 @@ type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";
 type VideoEnding = "mp4" | "mov" | "webm" | "mkv";
 type AudioEnding = "mp3" | "wav" | "m4a" | "aac" | "flac" | "ogg" | "opus";
 type KindOfPath<P extends string> = string extends P ? "unknown" : Lowercase<P> extends `${string}.${ImageEnding}` ? "image" : Lowercase<P> extends `${string}.${VideoEnding}` ? "video" : Lowercase<P> extends `${string}.${AudioEnding}` ? "audio" : "unknown";
-interface BytesInput<K extends MediaKind = MediaKind> {
-  readonly bytes: Uint8Array;
-  readonly kind: K;
-}
-type Uploadable = FileInput | BytesInput | Uint8Array | URL | string;
-type KindOfUpload<F extends Uploadable> = F extends {
-  readonly kind: infer K extends MediaKind;
-} ? K : F extends string ? KindOfPath<F> : "unknown";
-interface UploadOptions extends StepOptions {
-  readonly inside?: string | undefined;
-}
-interface UploadMethod {
-  <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
-}
-interface StepMethods {
-  readonly job: JobMethod;
-  readonly upload: UploadMethod;
-  readonly chat: ChatMethod;
-  readonly task: TaskMethod;
-  readonly generate: GenerateMethod;
-  readonly approve: ApproveMethod;
-  readonly choose: ChooseMethod;
-  readonly takes: TakesMethod;
-  readonly firstOf: FirstOfMethod<StepMethods>;
-  readonly compare: CompareMethod<StepMethods>;
-  readonly expand: ExpandMethod<StepMethods>;
-  readonly include: IncludeMethod<StepMethods>;
-}
-interface Builder<I> extends StepMethods {
-  readonly input: I;
-}
-interface ProfileFields {
-  readonly [field: string]: Json | undefined;
-}
-interface ProfileStep {
-  readonly model?: ModelOrId | undefined;
-  readonly fields?: ProfileFields | undefined;
-}
-interface Profile {
-  readonly models?: {
-    readonly [id: string]: ModelOrId;
-  } | undefined;
-  readonly fields?: {
-    readonly [model: string]: ProfileFields;
-  } | undefined;
-  readonly steps?: {
-    readonly [path: string]: ProfileStep;
-  } | undefined;
-  readonly service?: "local" | undefined;
-}
-interface Profiles {
-  readonly [name: string]: Profile;
-}
-declare function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>): {
-  readonly [id: string]: string;
-};
-type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
-declare function fieldsOf<M extends Model>(model: M, fields: PlainFields<InputOf<M>>): {
-  readonly [model: string]: ProfileFields;
-};
 interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
@@ -400,26 +323,40 @@ interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   build(builder: Builder<z.output<S>>): R;
 }
 declare function pipeline<S extends z.ZodType, R extends Returns>(name: string, definition: PipelineDefinition<S, R>): Pipeline<S, R>;
+interface StepMethods {
+  readonly job: JobMethod;
+  readonly upload: UploadMethod;
+  readonly chat: ChatMethod;
+  readonly task: TaskMethod;
+  readonly generate: GenerateMethod;
+  readonly approve: ApproveMethod;
+  readonly choose: ChooseMethod;
+  readonly takes: TakesMethod;
+  readonly firstOf: FirstOfMethod<StepMethods>;
+  readonly compare: CompareMethod<StepMethods>;
+  readonly expand: ExpandMethod<StepMethods>;
+  readonly include: IncludeMethod<StepMethods>;
+}
+interface Builder<I> extends StepMethods {
+  readonly input: I;
+}
 export {
   AudioResult,
   Builder,
   Catalog,
   FilePath,
   FileSchema,
-  GenerateModel,
   ImageResult,
+  ModelOfKind,
   PartialResultOf,
   Pipeline,
-  ProfileFields,
   ResultOf,
   Returns,
   UntypedResult,
   UploadResult,
   VideoResult,
   VoiceResult,
-  fieldsOf,
   file,
   pipeline,
-  swap,
   text,
 };

@@ -165,7 +165,6 @@ interface Problem {
 export {
   FailurePolicy,
   FileKind,
-  GenerateStep,
   Json,
   MediaKind,
   Plan,

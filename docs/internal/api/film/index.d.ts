@@ -13,7 +13,7 @@ import {
   TaskMethod,
   TaskOptions,
   ValueHandle,
-} from "../chunks/accept.js";
+} from "../chunks/job.js";
 import {
   MediaKind,
 } from "../chunks/plan.js";

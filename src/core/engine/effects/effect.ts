@@ -11,7 +11,6 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "../price/estimates.ts";
 import type { Expansions } from "../price/expansion.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
-import type { Substitute } from "../service/rehearsal.ts";
 import { done, type EffectResult, type ServiceFailure } from "../service/service-answers.ts";
 import type { StepFunctions } from "./functions.ts";
 
@@ -57,8 +56,6 @@ export interface EffectContext {
   /** How long after its first use an idempotency key may be sent again. */
   readonly idempotencyWindowMs: number;
   readonly functions: StepFunctions;
-  /** Returns the model to use: the provider's model itself or, in a rehearsal, a stand-in. */
-  readonly substitute: Substitute;
   readonly inside: readonly string[];
   readonly expansions: Expansions;
   readonly priority: number;

@@ -1,10 +1,11 @@
 import { type Pipeline, redraft } from "../../define/index.ts";
-import type { RunState } from "../../journal/state.ts";
+import { planStep, type RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
-import type { GenerateModel } from "../../plan/generate-model.ts";
+import type { ModelOfKind } from "../../plan/generate-model.ts";
 import { type Draft, traitsOf } from "../../plan/index.ts";
 import { type PlanStep, type Reference, stepNamed } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
+import type { Substitutes } from "../service/rehearsal.ts";
 
 export type Found = { readonly code: LocalFunction } | { readonly missing: string };
 
@@ -20,6 +21,20 @@ export function functionsFor(
   const { code, pipeline } = given;
   if (code?.parsedInput === planned.input) return new BoundFunctions(code);
   return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
+}
+
+/** Replaces every model, so that no effect can call the one in the pipeline's code. */
+export function withSubstitutes(functions: StepFunctions, substitutes: Substitutes | null): StepFunctions {
+  if (substitutes === null) return functions;
+  return {
+    find(state, path) {
+      const found = functions.find(state, path);
+      if (!("code" in found && "model" in found.code)) return found;
+      const { kind, model } = found.code;
+      const substitute = substitutes[kind];
+      return { code: { kind, model: substitute(model as never, planStep(state, path) as never) } as LocalFunction };
+    },
+  };
 }
 
 export type Code = Pick<Draft, "functions" | "problems" | "parsedInput">;
@@ -73,7 +88,7 @@ class BoundFunctions implements StepFunctions {
 }
 
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
-  if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
+  if ("model" in code) return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;
   const { version: is } = code;
   const plan = stepNamed(planned.plan, path);
@@ -83,8 +98,8 @@ function otherVersion({ planned }: RunState, code: LocalFunction, path: string):
   return `${path} was planned ${before}, but the code now has version ${is}; accept the changes to run that version`;
 }
 
-function otherModel(plan: PlanStep | undefined, { provider, modelId }: GenerateModel): string | null {
+function otherModel(plan: PlanStep | undefined, { provider, modelId }: ModelOfKind[keyof ModelOfKind]): string | null {
   const is = `${provider}:${modelId}`;
-  if (plan?.kind !== "generate" || plan.model === is) return null;
+  if (plan === undefined || !("model" in plan) || plan.model === is) return null;
   return `${plan.path} was planned with ${plan.model}, but the code now uses ${is}; accept the changes to use that model`;
 }

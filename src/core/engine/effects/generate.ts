@@ -47,14 +47,13 @@ async function prepared(
   command: Generate,
   context: EffectContext,
 ): Promise<Ready | { readonly without: EffectResult }> {
-  const found = modelOf(command, context);
+  const found = localCode(context, command.step, "generate");
   if ("without" in found) return found;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const files = filesOf(command.input);
   const without = files.length === 0 ? null : await withoutCopies(files, context);
   if (without !== null) return { without };
-  const model = context.substitute(found.model, plan);
-  return { plan, model, options: await callOptions(plan, command.input, context.media) };
+  return { plan, model: found.code.model, options: await callOptions(plan, command.input, context.media) };
 }
 
 interface Request {
@@ -195,14 +194,6 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
-}
-
-export function modelOf(
-  { step }: { readonly step: string },
-  context: EffectContext,
-): { readonly model: GenerateModel } | { readonly without: EffectResult } {
-  const found = localCode(context, step, "generate");
-  return "without" in found ? found : { model: found.code.model };
 }
 
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));

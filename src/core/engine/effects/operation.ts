@@ -19,7 +19,7 @@ import {
 import { asModerated, saidBy } from "../generate/verdict.ts";
 import { deferToNextDrive, done, type EffectResult, isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { modelOf } from "./generate.ts";
+import { localCode } from "./local-code.ts";
 
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
@@ -29,11 +29,11 @@ const LONGEST_MS = DAY_MS;
 
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = attemptOf(context.state, command);
-  const found = modelOf(command, context);
+  const found = localCode(context, command.step, "generate");
   // An operation left to a person needs no code. It is polled only where the code is available.
   if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;
   const plan = planStep(context.state, command.step) as GenerateStep;
-  const model = context.substitute(found.model, plan) as VideoModel;
+  const model = found.code.model as VideoModel;
   if (model.doStatus === undefined) {
     return unresolved(command, attempt, ownText(`${plan.model} cannot report the status of a request`));
   }

@@ -16,7 +16,7 @@ import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
-import type { Substitute } from "../service/rehearsal.ts";
+import type { Substitutes } from "../service/rehearsal.ts";
 import type { TurnsOption } from "./turns.ts";
 
 export const DEFAULT_LEASE_MS = 30_000;
@@ -62,10 +62,10 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly mediaDir?: string | undefined;
   /**
-   * Which models `generate` steps call: those that they name (`call`), or the substitutes that a function returns.
+   * Which models `generate` steps call: those that they name (`call`), or the substitutes that functions return.
    * Default: `call`. By default, the embedded local service makes all media itself, without calling a provider.
    */
-  readonly providers?: "call" | Substitute | undefined;
+  readonly providers?: "call" | Substitutes | undefined;
   /** How jobs are followed until they end. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   /** The source of time. Default: the machine's clock. */

@@ -1,47 +1,52 @@
 import { fetchForOperator } from "../../network/index.ts";
-import type { GenerateModel } from "../../plan/generate-model.ts";
-import type { GenerateStep, Json } from "../../plan/plan.ts";
+import type { GenerateModel, ModelOfKind } from "../../plan/generate-model.ts";
+import type { GenerateStep, Json, PlanStep } from "../../plan/plan.ts";
 
-/** Returns the model to call instead of a step's model; the same model if there is no substitute. */
-export type Substitute = (model: GenerateModel, step: GenerateStep) => GenerateModel;
-
-export const noSubstitute: Substitute = (model) => model;
+/** For each kind of step that calls a model, a function that returns the model to call instead. */
+export type Substitutes = {
+  readonly [K in keyof ModelOfKind]: (
+    model: ModelOfKind[K],
+    step: Extract<PlanStep, { readonly kind: K }>,
+  ) => ModelOfKind[K];
+};
 
 const RENDER_MS = 10 * 60_000;
 
-/** Returns a {@link Substitute} that lets the local service make all media in the requested kind, size and length. */
-export function rehearsal(serviceUrl: string): Substitute {
-  return (model, step) => {
-    const { provider, modelId } = model;
-    const render = (options: CallOptions) => rendered(serviceUrl, step, options);
-    const base = { specificationVersion: "v4", provider, modelId, maxImagesPerCall: undefined } as const;
-    const videos = async (options: CallOptions) => ({
-      videos: (await render(options)).map(({ data, mediaType }) => ({ type: "binary", data, mediaType }) as const),
-    });
-    switch (step.yields) {
-      case "image":
-        return {
-          ...base,
-          doGenerate: async (options) => ({ images: (await render(options)).map(({ data }) => data) }),
-        };
-      case "audio":
-        return { ...base, doGenerate: async (options) => ({ audio: (await render(options))[0]!.data }) };
-      case "video": {
-        const { maxVideosPerCall } = model as { readonly maxVideosPerCall?: number };
-        if (step.promise === "once") return { ...base, maxVideosPerCall, doGenerate: videos };
-        return {
-          ...base,
-          maxVideosPerCall,
-          doStart: async (options: CallOptions) => ({ operation: { rehearsal: plainCall(options) } }),
-          doStatus: async ({ operation }: { readonly operation: { readonly rehearsal: CallOptions } }) => {
-            return { status: "completed", ...(await videos(operation.rehearsal)) } as const;
-          },
-        };
-      }
-      default:
-        return step.yields satisfies never;
+/** Returns {@link Substitutes} that let the local service make all media in the requested kind, size and length. */
+export function rehearsal(serviceUrl: string): Substitutes {
+  return { generate: (model, step) => rendering(serviceUrl, model, step) };
+}
+
+function rendering(serviceUrl: string, model: GenerateModel, step: GenerateStep): GenerateModel {
+  const { provider, modelId } = model;
+  const render = (options: CallOptions) => rendered(serviceUrl, step, options);
+  const base = { specificationVersion: "v4", provider, modelId, maxImagesPerCall: undefined } as const;
+  const videos = async (options: CallOptions) => ({
+    videos: (await render(options)).map(({ data, mediaType }) => ({ type: "binary", data, mediaType }) as const),
+  });
+  switch (step.yields) {
+    case "image":
+      return {
+        ...base,
+        doGenerate: async (options) => ({ images: (await render(options)).map(({ data }) => data) }),
+      };
+    case "audio":
+      return { ...base, doGenerate: async (options) => ({ audio: (await render(options))[0]!.data }) };
+    case "video": {
+      const { maxVideosPerCall } = model as { readonly maxVideosPerCall?: number };
+      if (step.promise === "once") return { ...base, maxVideosPerCall, doGenerate: videos };
+      return {
+        ...base,
+        maxVideosPerCall,
+        doStart: async (options: CallOptions) => ({ operation: { rehearsal: plainCall(options) } }),
+        doStatus: async ({ operation }: { readonly operation: { readonly rehearsal: CallOptions } }) => {
+          return { status: "completed", ...(await videos(operation.rehearsal)) } as const;
+        },
+      };
     }
-  };
+    default:
+      return step.yields satisfies never;
+  }
 }
 
 interface CallOptions {

@@ -27,7 +27,7 @@ import type { HolderParts } from "../drive/leased-drive.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { changesLimits, RunSupervisor } from "../drive/run-supervisor.ts";
 import { JobOwners } from "../effects/effect.ts";
-import { functionsFor } from "../effects/functions.ts";
+import { functionsFor, withSubstitutes } from "../effects/functions.ts";
 import { PlanProblemsError, RunDiffersError } from "../errors.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { openMedia } from "../media/open-media.ts";
@@ -51,7 +51,7 @@ import { checkTurns, turnOf } from "../options/turns.ts";
 import type { Planner } from "../price/planner.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
 import { openService } from "../service/embedded-service.ts";
-import { noSubstitute, rehearsal, type Substitute } from "../service/rehearsal.ts";
+import { rehearsal, type Substitutes } from "../service/rehearsal.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
 import { type LocalWork, RunSlices, type Slice, type SliceOptions } from "../slice/run-slices.ts";
 import { createRun, type Parts, PlannedRuns } from "./planned-runs.ts";
@@ -261,10 +261,10 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return accountMove({ client: this.client, account: this.repository.account }, run);
   }
 
-  #substitute(): Substitute {
-    const { providers } = this.parts.options;
-    if (typeof providers === "function") return providers;
-    return providers !== "call" && this.service.kind === "local" ? rehearsal(this.client.baseUrl) : noSubstitute;
+  #substitutes(): Substitutes | null {
+    const byDefault = this.service.kind === "local" ? rehearsal(this.client.baseUrl) : "call";
+    const providers = this.parts.options.providers ?? byDefault;
+    return providers === "call" ? null : providers;
   }
 
   #dependencies(state: RunState, { code, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
@@ -286,8 +286,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       store: this.store,
       clock: this.clock,
       now: this.now,
-      functions: functionsFor(state, { code, pipeline }),
-      substitute: this.#substitute(),
+      functions: withSubstitutes(functionsFor(state, { code, pipeline }), this.#substitutes()),
       inside: inputDoor(options).inside,
       expansions: this.planner,
       follow: options.follow ?? "auto",

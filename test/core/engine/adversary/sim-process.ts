@@ -91,7 +91,7 @@ export class SimProcess {
     this.show = new EmbeddedShowrunner({
       options: {
         ...{ clock: shared, leaseMs: LEASE_MS, follow: "poll" },
-        providers: (model, plan) => simModel(wire, model, plan),
+        providers: { generate: (model, plan) => simModel(wire, model, plan) },
       },
       limits: {
         caps: { rules: capMicros === null ? [] : [{ capMicros, per: null, tag: null }], timeZone: "UTC" },

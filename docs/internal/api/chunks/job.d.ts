@@ -142,7 +142,40 @@ type ModelOrId = Model | string;
 type InputOf<M extends ModelOrId> = M extends Model<infer I> ? I : UntypedInput;
 type YieldOf<M extends ModelOrId> = M extends Model<unknown, infer Y> ? Y : "unknown";
 type MaxOutputsOf<M extends ModelOrId> = M extends Model<unknown, Yield, infer N> ? N : number;
+interface ProfileFields {
+  readonly [field: string]: Json | undefined;
+}
+interface ProfileStep {
+  readonly model?: ModelOrId | undefined;
+  readonly fields?: ProfileFields | undefined;
+}
+interface Profile {
+  readonly models?: {
+    readonly [id: string]: ModelOrId;
+  } | undefined;
+  readonly fields?: {
+    readonly [model: string]: ProfileFields;
+  } | undefined;
+  readonly steps?: {
+    readonly [path: string]: ProfileStep;
+  } | undefined;
+  readonly service?: "local" | undefined;
+}
+interface Profiles {
+  readonly [name: string]: Profile;
+}
+declare function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>): {
+  readonly [id: string]: string;
+};
+type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
+declare function fieldsOf<M extends Model>(model: M, fields: PlainFields<InputOf<M>>): {
+  readonly [model: string]: ProfileFields;
+};
 type Duration = `${number}${"s" | "m" | "h" | "d"}`;
+interface Expected {
+  readonly ms: number;
+  readonly isLearned: boolean;
+}
 interface StepOptions {
   readonly after?: Handle | readonly Handle[] | undefined;
   readonly when?: When | undefined;
@@ -277,6 +310,31 @@ interface TaskMethod {
   <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(name: string, input: I, run: (input: LocalInput<I>, context: TaskContext) => R, options?: TaskOptions<F>): TaskHandle<ValueOf<R>, F>;
 }
 type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
+interface Rewriting {
+  readonly model: string;
+  readonly instruction?: string | undefined;
+  readonly maxCost?: string | undefined;
+}
+interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
+  readonly onModerated?: R;
+  readonly rewrite?: Rewriting | undefined;
+}
+interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOptions, ReviseOption<SettledInput<M>> {
+  readonly keep?: boolean | undefined;
+  readonly consent?: string | undefined;
+}
+type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
+type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
+interface JobMethod {
+  <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>): "accept" extends K ? AcceptedHandle<YieldOf<M>, SettledInput<M>> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>, SettledInput<M>>;
+}
+interface TakesOptions<M extends ModelOrId = never> extends JobOptions<M>, Pick<ChooseOptions, "version" | "message"> {
+  readonly count: number;
+  readonly choose: ChooseOptions["by"];
+}
+interface TakesMethod {
+  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions<NoInfer<M>>): TakesHandle<YieldOf<M>, SettledInput<M>>;
+}
 declare const KINDS: unique symbol;
 type AnyInspector = Inspector<never>;
 type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
@@ -303,43 +361,39 @@ interface AcceptOptions<I extends AnyInspector> {
 }
 type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, I>, "outputs">;
 export {
-  AcceptOptions,
-  AcceptedHandle,
   ApproveMethod,
   AssetHandle,
   ChatMethod,
   ChooseMethod,
-  ChooseOptions,
   Chosen,
   CompareMethod,
   ExpandHandle,
+  Expected,
   FileTaskHandle,
   FilesTaskHandle,
   FirstOfMethod,
   Handle,
-  InputOf,
   Inspected,
   InspectingSteps,
   Inspector,
-  InspectorOf,
   JobHandle,
+  JobMethod,
   LocalFile,
   LocalInput,
-  MaxOutputsOf,
   Media,
   MediaList,
   MediaOptions,
   Model,
-  ModelOrId,
+  ModeratedOptions,
   OrValue,
   OutputHandle,
   OutputsHandle,
-  PaidOptions,
-  ReviseOption,
+  ProfileFields,
+  Profiles,
   Settled,
-  SettledInput,
   StepOptions,
   TakesHandle,
+  TakesMethod,
   TaskContext,
   TaskHandle,
   TaskMethod,
@@ -354,13 +408,14 @@ export {
   When,
   WithinOption,
   WorkOptions,
-  YieldOf,
   Yields,
   asset,
   equals,
   failed,
+  fieldsOf,
   model,
   not,
   quorum,
+  swap,
   typedModels,
 };
