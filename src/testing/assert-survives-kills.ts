@@ -4,6 +4,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import type { ServiceStats } from "showrunner-local";
+import { traitsOf } from "../core/plan/index.ts";
 import { isRunFinal, loadRun, type RunState } from "../core/view/index.ts";
 import { createMemoryJournal, type JournalStore, type Pipeline, type RunOptions, type RunResult } from "../index.ts";
 import { chargedElsewhere } from "./assert-paid-once.ts";
@@ -133,7 +134,7 @@ async function lifeWithDeathAt(
     const state = await loadRun(journal, RUN_ID);
     const life = await lifeOf({ result, outDir, state }, before, service.service.stats());
     const asked = state.planned.plan.steps.filter(
-      ({ kind, path }) => kind === "generate" && state.steps[path]!.attempts.at(-1)?.phase === "unresolved",
+      (step) => traitsOf(step).provider !== null && state.steps[step.path]!.attempts.at(-1)?.phase === "unresolved",
     );
     return { life, injector, asked: asked.map(({ path }) => path) };
   } finally {

@@ -79,7 +79,7 @@ export function commandId(command: Command): string {
 }
 
 export function localCommandIds({ path, attempts }: StepState): readonly string[] {
-  const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;
-  return [...local, `quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${n}`, `generate:${path}#${n}`];
+  const own = stepKinds.flatMap((kind) => [`${kind}:${path}`, `${kind}:${path}#${n}`]);
+  return [...own, `reuse:${path}`, `quote:${path}#${n}`, `quote:${path}#${n + 1}`];
 }

@@ -156,13 +156,15 @@ function givenEvents(
 
 /** Returns whether the message contains a response that cannot be obtained again. */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
-  const plan = planStep(state, step);
+  const { provider } = traitsOf(planStep(state, step));
   const attempt = lastAttempt(state.steps[step]!);
-  if (isRunFinal(state.status) || plan.kind !== "generate" || attempt?.key !== of) return false;
+  if (isRunFinal(state.status) || provider === null || attempt?.key !== of) return false;
   const { phase, operation } = attempt;
   // The refusal of one send proves nothing about another send with the same key.
-  if (plan.promise === "keyed" && events.some(({ type }) => type === "job.submit.refused")) return false;
-  return phase === "unresolved" ? operation === undefined : jobPhases.submitting.has(phase) && plan.promise !== "keyed";
+  if (provider.promise === "keyed" && events.some(({ type }) => type === "job.submit.refused")) return false;
+  return phase === "unresolved"
+    ? operation === undefined
+    : jobPhases.submitting.has(phase) && provider.promise !== "keyed";
 }
 
 /** Returns an id of the step's current work, which differs for other attempts and inputs. */

@@ -286,8 +286,9 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   // The run no longer waits for this request, so it must not block others.
   if (isOverdue(step)) return false;
   // A request to a provider takes a slot each time it is sent, and waits without a slot in between.
-  const isSent = plan.kind === "generate";
-  if (!isSent && traitsOf(plan).needsCode && step.status === "running") return true;
+  const { provider, needsCode } = traitsOf(plan);
+  const isSent = provider !== null;
+  if (!isSent && needsCode && step.status === "running") return true;
   const { kind, phase, error } = lastAttempt(step) ?? {};
   if (phase === undefined || (isSent && phase === "refused" && error?.retryable === true)) return false;
   return jobPhases.inFlight.has(phase) || (kind !== "chat" && step.status === "running" && ENDS_STEP.has(phase));

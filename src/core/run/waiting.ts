@@ -10,7 +10,7 @@ import { formatDuration, MINUTE_MS, stillText } from "../kit/duration.ts";
 import { dollars, formatUsd } from "../kit/money.ts";
 import { shellWord } from "../kit/value-text.ts";
 import { jobPhases } from "../lifecycle/index.ts";
-import { givesWay, optionsAround } from "../plan/index.ts";
+import { givesWay, optionsAround, stepKinds } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "./command.ts";
 import type { DecisionBuilder } from "./decision-builder.ts";
@@ -81,15 +81,13 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 
 /** These commands only poll, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
-/** These commands receive the response itself, so they must finish. */
-const AWAITING = ["chat", "generate"] as const;
-
+/** `all` includes the commands that receive the response themselves. They are named for the kind of their step. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
     return open === null
       ? []
-      : [...ASKING, ...(all ? AWAITING : [])].map((type) => `${type}:${path}#${open.request.n}`);
+      : [...ASKING, ...(all ? stepKinds : [])].map((type) => `${type}:${path}#${open.request.n}`);
   });
 }
 

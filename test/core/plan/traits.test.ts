@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { job, ref } from "../run/support/plans.ts";
-import { chat, expansion, gate, pick, task, upload, valueRef } from "../run/support/steps.ts";
+import { chat, expansion, gate, generate, pick, task, upload, valueRef } from "../run/support/steps.ts";
 
 const of = (step: PlanStep) => traitsOf(step);
 const everyKind: readonly PlanStep[] = [
@@ -70,6 +70,8 @@ describe("what is asked of steps of every kind", () => {
     ]);
     expect(each("expansion")).toEqual([...Array(6).fill(null), everyKind[6]]);
     expect(each("submits")).toEqual([everyKind[0], ...Array(6).fill(null)]);
+    expect(each("provider")).toEqual(Array(7).fill(null));
+    expect(of(generate("g", "keyed")).provider).toEqual({ name: "mock", promise: "keyed" });
     expect(each("file")).toEqual([null, (everyKind[1] as { file?: object }).file, ...Array(5).fill(null)]);
     expect(each("keeps")).toEqual(Array(7).fill(true));
     expect(of(job("j", {}, { keep: false })).keeps).toBe(false);

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { heldBy, ledgerChanges } from "../../journal/record.ts";
-import { attemptOf, isRunFinal, type RunState } from "../../journal/state.ts";
+import { attemptOf, isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import { isShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
@@ -353,7 +353,13 @@ async function leaveToNext(leaving: Leaving, state: RunState, answers: readonly 
     const { key, provider } = attemptOf(state, answer);
     if (provider === undefined) continue;
     const events = answers.filter((event) => "attempt" in event && event.step === step && event.attempt === n);
-    const message = { type: "performed", step, command: `generate:${step}#${n}`, of: key!, events } as const;
+    const message = {
+      type: "performed",
+      step,
+      command: `${planStep(state, step).kind}:${step}#${n}`,
+      of: key!,
+      events,
+    } as const;
     await untilTaken(() => store.send(state.runId, message, now()), leaving);
   }
 }

@@ -11,6 +11,7 @@ import {
   optionsAround,
   optionsIn,
   repeatedTexts,
+  traitsOf,
 } from "../../plan/index.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
@@ -214,12 +215,13 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
       return outermost === undefined ? path : partOf(outermost.choice);
     };
     const parts = new Map<string, Part>();
-    for (const { path, kind, needs: all, when } of option.steps) {
+    for (const step of option.steps) {
+      const { path, needs: all, when } = step;
       // A step that runs only after another step's failure does not need that step's result.
       const needs = when !== undefined && "failed" in when ? all.filter((needed) => needed !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
-      const isFailedPaid = option.choice.second.rewrites === true && kind === "generate";
+      const isFailedPaid = option.choice.second.rewrites === true && traitsOf(step).provider !== null;
       const costs = name === path ? stepCosts(path, isFailedPaid) : choiceCosts(path, option);
       const part = known ?? { ...costs, needs: new Set() };
       const used = needs.map(nameOf).filter((usedName) => usedName !== name);

@@ -12,7 +12,7 @@ import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journ
 import { cleanText, ownText } from "../../kit/clean-text.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { Decision, GenerateStep } from "../../plan/plan.ts";
+import type { Decision, PlanStep } from "../../plan/plan.ts";
 import { openDecisions, type WaitingDecision, whyUndecidable } from "../../run/decisions.ts";
 import { foresee, refusalOf } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
@@ -150,7 +150,7 @@ export abstract class StoredRuns {
     this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
     const isFile = provider !== undefined && jobId !== null;
-    const file = isFile ? await givenFile(jobId, planStep(state, step) as GenerateStep, this.#media) : undefined;
+    const file = isFile ? await givenFile(jobId, planStep(state, step), this.#media) : undefined;
     if (file === undefined) await checkAdoption(this.#adoption(), state, { step, jobId });
     const message = { type: "adopt", step, jobId: isFile ? null : jobId, ...(file !== undefined && { file }) } as const;
     await this.#say(state, message);
@@ -282,7 +282,10 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 
 const MOST_NAME = 100;
 
-async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
+async function givenFile(path: string, { path: step, yields }: PlanStep, media: MediaStore): Promise<GivenFile> {
+  if (yields === null || yields === "value" || yields === "voice") {
+    throw new InvalidOptionError("file", `cannot be the result of ${step}, which makes no file; pass none.`);
+  }
   const isFile = await stat(path).then(
     (found) => found.isFile(),
     () => false,

@@ -44,6 +44,7 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     readsFiles: false,
     decision: { path, shows, choose, message, ...(parts !== undefined && { parts }) },
     submits: null,
+    provider: null,
     reuse: null,
     file: null,
     standsFor: shows,

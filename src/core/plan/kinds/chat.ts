@@ -68,6 +68,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     readsFiles: referencesOf(input).some(({ as }) => as !== "value"),
     decision: null,
     submits: null,
+    provider: null,
     reuse: () => ({ kind: "chat", model, schema }),
     file: null,
     standsFor: [],

@@ -43,6 +43,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     readsFiles: false,
     decision: null,
     submits: null,
+    provider: null,
     reuse: null,
     file: null,
     standsFor: [],

@@ -100,6 +100,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     readsFiles: true,
     decision: null,
     submits: null,
+    provider: { name: provider, promise: promised.promise },
     reuse: () => ({ kind: "generate", model }),
     file: null,
     standsFor: [],

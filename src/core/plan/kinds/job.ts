@@ -70,6 +70,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
     readsFiles: false,
     decision: null,
     submits: step,
+    provider: null,
     reuse: () => ({ kind: "job", model: step.model }),
     file: null,
     standsFor: [],

@@ -12,6 +12,7 @@ import type {
   MediaKind,
   PlanStep,
   Problem,
+  ProviderPromise,
   Reference,
   SubmittingStep,
   Yield,
@@ -86,6 +87,8 @@ export interface StepTraits {
   readonly readsFiles: boolean;
   readonly decision: Decision | null;
   readonly submits: SubmittingStep | null;
+  /** The provider to which the step's own code sends a request. Null if it sends none. */
+  readonly provider: { readonly name: string; readonly promise: ProviderPromise } | null;
   /**
    * Returns what must match, besides the input, before an earlier result is reused. Null if results are never reused.
    */

@@ -34,6 +34,7 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     readsFiles: by === "score",
     decision: null,
     submits: null,
+    provider: null,
     reuse: null,
     file: null,
     standsFor: among,

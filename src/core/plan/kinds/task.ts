@@ -68,6 +68,7 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     readsFiles: true,
     decision: null,
     submits: null,
+    provider: null,
     file: null,
     isChoice: false,
     expansion: null,

@@ -35,6 +35,7 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     readsFiles: false,
     decision: null,
     submits: null,
+    provider: null,
     reuse: null,
     file,
     standsFor: [],

@@ -145,7 +145,7 @@ export function beginUnquoted(
   if (most === null) return builder.pause("budget", unpriced(path, model, "has no known price or maxCost"));
   const allowedMicros = spentMicros === 0 ? most : Math.max(1, most - spentMicros);
   const holdMicros = raisedHold(state, model, { quotedMicros: null, holdMicros: allowedMicros });
-  if (!builder.checkBudget(step, holdMicros, "", "provider" in plan ? "provider" : "wallet")) return;
+  if (!builder.checkBudget(step, holdMicros, "", traitsOf(plan).provider === null ? "wallet" : "provider")) return;
   builder.reserve(plan, step, holdMicros);
   send({ attempt, input, allowedMicros, holdMicros });
 }
