@@ -91,7 +91,7 @@ describe("models diff", () => {
     expect(changes).toContainEqual({
       model: "video-0",
       field: null,
-      is_breaking: true,
+      breaking: true,
       message: "is no longer listed",
     });
     expect(pipelines).toEqual([{ file: recipe, ok: true, problems: [] }]);
