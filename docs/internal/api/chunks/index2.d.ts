@@ -967,10 +967,6 @@ interface ServiceOptions {
 type Substitutes = { readonly [K in keyof ModelOfKind]: (model: ModelOfKind[K], step: Extract<PlanStep, {
   readonly kind: K;
 }>) => ModelOfKind[K] };
-interface TurnsOption {
-  readonly tag: string;
-  readonly weights?: Readonly<Record<string, number>> | undefined;
-}
 interface CapOption {
   readonly usd: string;
   readonly per?: "day" | undefined;
@@ -1083,6 +1079,10 @@ interface Decider {
 }
 interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
+}
+interface TurnsOption {
+  readonly tag: string;
+  readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 interface OpenDecision {
   readonly step: string;

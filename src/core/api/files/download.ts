@@ -1,11 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
-import { mkdir, rename, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
-import { basename, dirname, join } from "node:path";
 import type { Dispatcher } from "undici";
 import { redactUrl } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
-import { open, syncFolder } from "../../kit/files.ts";
 import {
   codingsOf,
   decodedBody,
@@ -24,6 +20,7 @@ import { headerNumber, headerText, retryAfterHeaderMs } from "../http/transport.
 import { checkTimeout, downloadLimit } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import { backoffMs } from "../retry.ts";
+import { openPart, type PartFile } from "./part-file.ts";
 
 /** The output to download: its URL, or its job and index. With a job, the client renews an expired URL. */
 export type DownloadSource =
@@ -321,59 +318,4 @@ function bodyPlan(
 function isDiskFailure(cause: unknown): boolean {
   const code = (cause as { readonly code?: unknown } | null)?.code;
   return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS" || code === "EACCES" || code === "EIO";
-}
-
-export interface PartFile {
-  readonly sizeBytes: number;
-  validator: string | null;
-  append(chunk: Uint8Array): Promise<void>;
-  restart(): Promise<void>;
-  commit(): Promise<{ readonly sha256: string; readonly sizeBytes: number }>;
-  discard(): Promise<void>;
-}
-
-export async function openPart(target: string): Promise<PartFile> {
-  const folder = dirname(target);
-  await mkdir(folder, { recursive: true });
-  const path = join(folder, `.${basename(target).slice(0, 60)}.${randomBytes(6).toString("hex")}.part`);
-  // In append mode, writing continues at the start of the file after `restart` truncates it.
-  const file = await open(path, "ax", 0o644);
-  let hash = createHash("sha256");
-  let sizeBytes = 0;
-  let over = false;
-  const part: PartFile = {
-    validator: null,
-    get sizeBytes() {
-      return sizeBytes;
-    },
-    async append(chunk) {
-      await file.appendFile(chunk);
-      hash.update(chunk);
-      sizeBytes += chunk.byteLength;
-    },
-    async restart() {
-      await file.truncate(0);
-      hash = createHash("sha256");
-      sizeBytes = 0;
-      part.validator = null;
-    },
-    async commit() {
-      await file.sync();
-      await file.close();
-      over = true;
-      await rename(path, target).catch(async (error) => {
-        await rm(path, { force: true });
-        throw error;
-      });
-      await syncFolder(folder);
-      return { sha256: hash.digest("hex"), sizeBytes };
-    },
-    async discard() {
-      if (over) return;
-      over = true;
-      await file.close();
-      await rm(path, { force: true });
-    },
-  };
-  return part;
 }

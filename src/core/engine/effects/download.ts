@@ -12,9 +12,9 @@ import type { Command } from "../../run/command.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { isOver } from "../../run/retention.ts";
 import { measureBytes } from "../media/media-files.ts";
-import { DamagedOutputError, downloadOutput } from "../media/media-reader.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { openNamedFile } from "../media/open-file.ts";
+import { DamagedOutputError, downloadOutput } from "../media/output-damage.ts";
 import { manifestName, manifestOf, placeManifests, plannedMark } from "../provenance/provenance.ts";
 import {
   deferToNextDrive,

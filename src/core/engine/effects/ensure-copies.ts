@@ -6,7 +6,7 @@ import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { UploadStep } from "../../plan/plan.ts";
 import { isStoreError, MediaLostError } from "../media/media-errors.ts";
-import { downloadOutput } from "../media/media-reader.ts";
+import { downloadOutput } from "../media/output-damage.ts";
 import { done, type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 

@@ -1,15 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
-import { readFile, rm, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
-import {
-  type Client,
-  type Downloaded,
-  type DownloadOptions,
-  type DownloadSource,
-  MalformedResponseError,
-} from "../../api/index.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
 export interface MediaFacts {
@@ -277,27 +270,4 @@ export async function measureMedia(path: string, kind: FileKind | null): Promise
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });
   return "is" in answered ? answered.is : null;
-}
-
-/** A downloaded output is incomplete or not what the service states. The file was removed from the disk. */
-export class DamagedOutputError extends MalformedResponseError {
-  readonly damage: string;
-
-  constructor(source: Exclude<DownloadSource, string>, damage: string) {
-    super(`The download of output ${source.outputIndex} of ${source.jobId}`, [damage], { isJson: false });
-    this.damage = damage;
-  }
-}
-
-/** Throws {@link DamagedOutputError} if the output is incomplete or not what the service states. */
-export async function downloadOutput(
-  client: Pick<Client, "download">,
-  source: Exclude<DownloadSource, string>,
-  { target, stated, ...options }: DownloadOptions & { readonly target: string; readonly stated: StatedFacts },
-): Promise<Downloaded> {
-  const got = await client.download(source, target, options);
-  const damage = await damageOf(target, { ...stated, contentType: stated.contentType ?? got.contentType });
-  if (damage === null) return got;
-  await rm(target, { force: true });
-  throw new DamagedOutputError(source, damage);
 }

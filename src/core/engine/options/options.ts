@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Clock } from "../../api/index.ts";
+import type { Clock, Turn } from "../../api/index.ts";
 import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { LONGEST_LEASE_MS } from "../../journal/host.ts";
@@ -11,13 +11,13 @@ import { isRunId, safeFileName } from "../../kit/file-name.ts";
 import { webOrigin } from "../../kit/http.ts";
 import { didYouMean } from "../../kit/lookup.ts";
 import { parseUsd } from "../../kit/money.ts";
+import { checkTags, type Tags } from "../../kit/tags.ts";
 import { valueText } from "../../kit/value-text.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitutes } from "../service/rehearsal.ts";
-import type { TurnsOption } from "./turns.ts";
 
 export const DEFAULT_LEASE_MS = 30_000;
 /** A process must be able to renew its lease several times before the lease ends. */
@@ -457,4 +457,34 @@ export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
     );
   });
   return { inside: origins, filesFrom: filesDir === undefined ? null : [resolve(filesDir)] };
+}
+
+/** How queued requests or functions take turns. */
+export interface TurnsOption {
+  /** The tag whose values take turns. Runs with the same value share its turns; so do all runs without the tag. */
+  readonly tag: string;
+  /** How many turns each value gets relative to others, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
+  readonly weights?: Readonly<Record<string, number>> | undefined;
+}
+
+export function checkTurns(turns: TurnsOption | undefined): void {
+  if (turns === undefined) return;
+  const { tag, weights = {} } = turns;
+  checkTags({ [tag]: "x" }, "turns");
+  for (const [value, weight] of Object.entries(weights)) {
+    checkTags({ [tag]: value }, "turns");
+    if (weight >= 0.01 && weight <= 100) continue;
+    throw new InvalidOptionError(
+      "turns",
+      `the weight ${weight} of ${tag}=${value} is not valid; use a number from 0.01 to 100.`,
+    );
+  }
+}
+
+export function turnOf(run: string, tags: Tags, turns: TurnsOption | undefined): Turn {
+  if (turns === undefined) return { share: `run ${run}`, run };
+  const value = Object.hasOwn(tags, turns.tag) ? tags[turns.tag]! : null;
+  const weights = turns.weights ?? {};
+  const weight = value !== null && Object.hasOwn(weights, value) ? weights[value] : 1;
+  return { share: value === null ? "untagged" : `${turns.tag}=${value}`, weight, run };
 }

@@ -27,8 +27,8 @@ import { gateOf, readiness } from "../../run/readiness.ts";
 import { type CacheableStep, currentIdentity, isCacheable, requestIdentity } from "../../run/request-identity.ts";
 import { readerOf, resolvedSoFar } from "../../run/resolve.ts";
 import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
-import { downloadOutput } from "../media/media-reader.ts";
 import type { MediaStore } from "../media/media-store.ts";
+import { downloadOutput } from "../media/output-damage.ts";
 
 type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 

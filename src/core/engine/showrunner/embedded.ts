@@ -37,6 +37,7 @@ import { Notifier, openNotifications } from "../notify/notifications.ts";
 import {
   checkDuration,
   checkOpenOptions,
+  checkTurns,
   checkWaits,
   DEFAULT_IDEMPOTENCY_WINDOW_MS,
   DEFAULT_LEASE_MS,
@@ -45,9 +46,9 @@ import {
   type ResumeOptions,
   type RunOptions,
   textOption,
+  turnOf,
   usdOption,
 } from "../options/options.ts";
-import { checkTurns, turnOf } from "../options/turns.ts";
 import type { Planner } from "../price/planner.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
 import { openService } from "../service/embedded-service.ts";

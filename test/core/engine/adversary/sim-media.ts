@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
-import type { PartFile } from "../../../../src/core/api/files/download.ts";
+import type { PartFile } from "../../../../src/core/api/files/part-file.ts";
 import type { MediaStore } from "../../../../src/core/engine/media/media-store.ts";
 import { missingEnd } from "../../../../src/core/engine/media/whole.ts";
 

@@ -22,8 +22,8 @@ import { MockProvider } from "../../../support/mock-models.ts";
 import { SimulatedClock } from "../../../support/simulated-clock.ts";
 
 let bucket = new FakeBucket();
-vi.mock("../../../../src/core/engine/media/bucket/s3-bucket.ts", () => ({ connectS3: async () => null }));
 vi.mock("../../../../src/core/engine/media/bucket/s3-bucket.ts", () => ({
+  connectS3: async () => null,
   S3Bucket: class {
     constructor() {
       // biome-ignore lint/correctness/noConstructorReturn: stands for the bucket of the test
