@@ -410,30 +410,22 @@ export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-const methodOf = {
-  job: jobMethod,
-  upload: uploadMethod,
-  chat: chatMethod,
-  task: taskMethod,
-  generate: generateMethod,
-  approve: approveMethod,
-  pick: chooseMethod,
-  expand: expandMethod,
-} satisfies { readonly [K in DraftStep["kind"]]: (recorder: Recorder, methods: never) => unknown };
+/** The method of each kind of step. A kind without a method does not compile. */
+type MethodName = Exclude<DraftStep["kind"], "pick"> | "choose";
 
-function stepMethods(recorder: Recorder): StepMethods {
+function stepMethods(recorder: Recorder): StepMethods & Pick<StepMethods, MethodName> {
   return {
-    job: methodOf.job(recorder),
-    upload: methodOf.upload(recorder),
-    chat: methodOf.chat(recorder),
-    task: methodOf.task(recorder),
-    generate: methodOf.generate(recorder),
-    approve: methodOf.approve(recorder),
-    choose: methodOf.pick(recorder),
+    job: jobMethod(recorder),
+    upload: uploadMethod(recorder),
+    chat: chatMethod(recorder),
+    task: taskMethod(recorder),
+    generate: generateMethod(recorder),
+    approve: approveMethod(recorder),
+    choose: chooseMethod(recorder),
     takes: takesMethod(recorder),
     firstOf: firstOfMethod(recorder, stepMethods),
     compare: compareMethod(recorder, stepMethods),
-    expand: methodOf.expand(recorder, stepMethods),
+    expand: expandMethod(recorder, stepMethods),
     include: includeMethod(recorder, stepMethods),
   };
 }
