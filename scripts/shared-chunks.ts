@@ -7,6 +7,8 @@ import type { Plugin } from "vite";
 const COMMAND = "cli/main";
 /** The client for web pages. It stays a single file, so that a server can send it unchanged. */
 const PAGE_CLIENT = "studio/browser/index";
+/** Runs only beside the library, so what it shares with the library needs no chunk of its own. */
+const TELEMETRY = "fleet/telemetry/index";
 
 /** Returns a plugin that finds the entries that load each module at startup, and the groups for `codeSplitting`. */
 export function sharedChunks(entries: ReadonlyMap<string, string>) {
@@ -23,6 +25,13 @@ export function sharedChunks(entries: ReadonlyMap<string, string>) {
       // entry's file, each would wait for the other forever. So such a file, if only its entry reaches it, joins no group.
       for (const file of entries.values()) if (reachedBy.get(file)?.length === 1) reachedBy.delete(file);
       for (const [id, starts] of reachedBy) if (starts.join() === PAGE_CLIENT) reachedBy.delete(id);
+      for (const [id, starts] of reachedBy) {
+        if (starts.length > 1)
+          reachedBy.set(
+            id,
+            starts.filter((entry) => entry !== TELEMETRY),
+          );
+      }
     },
   };
   // A group also takes the modules that its modules import. More entries may share these, so larger groups come first.

@@ -58,6 +58,13 @@ export function cleanAddress(text: string): CleanText | null {
   return `${redactUrl(text)}${query}` as CleanText;
 }
 
+/** Returns a web origin such as `http://assets.corp:8080`; null if the text is not one or has a path. */
+export function webOrigin(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const { protocol, origin, href } = new URL(text);
+  return (protocol === "http:" || protocol === "https:") && href === `${origin}/` ? origin : null;
+}
+
 /**
  * Makes a URL fit for logs and messages: removes the query (which makes a presigned URL a secret), the fragment, the
  * user name and the password. Text that is not a URL loses everything after a `?` or `#`.

@@ -251,6 +251,7 @@ const runLine = callerDocument.pick({
   status: true,
   created_at: true,
 });
+/** A run in a list. */
 export type RunLine = z.output<typeof runLine>;
 
 const callerEvent = z.strictObject({

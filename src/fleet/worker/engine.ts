@@ -1,8 +1,9 @@
+import type { LocalWork } from "../../core/engine/index.ts";
+
 /**
  * Distributes runs over processes on one or more machines. An engine gives processes work, sets timers, repeats failed
  * work, and reassigns the work of dead processes. The journal decides what a run does next.
  */
-import type { LocalWork } from "../../core/engine/index.ts";
 export interface Engine {
   /**
    * True if the engine's list of work is lost when this process dies. A later process finds the work in the journal.

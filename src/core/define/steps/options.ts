@@ -1,5 +1,5 @@
+import { webOrigin } from "../../kit/clean-text.ts";
 import { type Duration, formatDuration, parseDuration } from "../../kit/duration.ts";
-import { webOrigin } from "../../kit/http.ts";
 import { parseUsd } from "../../kit/money.ts";
 import type { DraftCondition, DraftReference } from "../../plan/draft.ts";
 import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
