@@ -227,7 +227,7 @@ function storedQuote({ plan, problems, prices, totalMicros }: Quote): StoredQuot
   const { min, max } = totalMicros;
   return {
     pipeline: plan.pipeline,
-    total: { min: formatUsd(min), max: max === null ? null : formatUsd(max) },
+    total: { min: formatUsd(min), max: formatUsd(max) },
     steps: Object.fromEntries(
       prices.map(({ step, model, costMicros, maxCostMicros, basis }) => {
         const most = maxCostMicros === null ? "no price" : `at most ${formatUsd(maxCostMicros)}`;

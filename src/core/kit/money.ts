@@ -26,8 +26,11 @@ export function wholeCents(micros: number): string {
   return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }
 
-/** Formats micro-dollars as a decimal string with two decimals, or more if needed: `0.05`, `1.2345`. */
-export function formatUsd(micros: number): string {
+/** Formats micro-dollars as a decimal string with two decimals, or more if needed: `0.05`, `1.2345`. Null stays null. */
+export function formatUsd(micros: number): string;
+export function formatUsd(micros: number | null): string | null;
+export function formatUsd(micros: number | null): string | null {
+  if (micros === null) return null;
   const sign = micros < 0 ? "-" : "";
   const amount = Math.abs(micros);
   const fraction = String(amount % MICROS_PER_USD)

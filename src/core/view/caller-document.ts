@@ -7,9 +7,9 @@ import { type OpenDecision, openDecisions } from "../run/decisions.ts";
 import { referenced, referencedValue } from "../run/resolve.ts";
 import { endText, isDecided, type RunTextOptions, runText, stepText } from "./caller-texts.ts";
 import type { CallerDocument, CallerEvent, CallerOutput, RunLine, StepProgress } from "./document-schema.ts";
-import { documentedStatus, instant, returned, sharedRun } from "./run-document.ts";
+import { documentedStatus, instant, returned, sharedOutput, sharedRun } from "./run-document.ts";
 import { type RunView, runSummary } from "./run-view.ts";
-import { placedFile, type StepView } from "./step-view.ts";
+import type { StepView } from "./step-view.ts";
 
 const MOST_STEPS = 500;
 const MOST_QUESTION = 500;
@@ -43,11 +43,9 @@ export function callerDocument(
   const isGoingOn = isDecided(state);
   const outputOf: OutputOf = (step, output) => {
     if (output.copy === null) return [];
-    const { index, width, height, durationMs } = output;
     const { sha256, contentType } = output.copy;
-    const url = urlOf({ step, index, sha256, contentType });
-    const file = placedFile(state, step, index)?.file ?? null;
-    return [{ index, file, content_type: contentType, width, height, duration_ms: durationMs, url }];
+    const url = urlOf({ step, index: output.index, sha256, contentType });
+    return [{ ...sharedOutput(state, step, output), content_type: contentType, url }];
   };
   return {
     ...sharedRun(state, run),

@@ -28,13 +28,13 @@ export function runDocument(
         : {
             reason: pause.reason,
             funding_url: pause.fundingUrl,
-            required: usd(pause.requiredMicros),
-            balance: usd(pause.balanceMicros),
+            required: formatUsd(pause.requiredMicros),
+            balance: formatUsd(pause.balanceMicros),
             resume_at: instant(pause.resumeAt),
           },
-    budget: usd(summary.budgetMicros),
+    budget: formatUsd(summary.budgetMicros),
     budget_tag: summary.budgetTag,
-    rerun_quote: usd(summary.rerunQuoteMicros),
+    rerun_quote: formatUsd(summary.rerunQuoteMicros),
     projected: formatUsd(projectedMicros(state)),
     unconfirmed: formatUsd(summary.unconfirmedMicros + unconfirmedCost(state)),
     next: summary.next,
@@ -42,7 +42,7 @@ export function runDocument(
     overcharges: overchargesOf(state),
     out_dir: planned.outDir,
     outputs: returned(state, {
-      output: (step, output) => returnedFile(state, step, output),
+      output: (step, output) => ({ step, ...sharedOutput(state, step, output) }),
       upload: (step) => uploadedFile(state, step),
     }),
     took_ms: activeMs(state),
@@ -69,7 +69,7 @@ export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "me
     pipeline: run.pipeline,
     title: run.title,
     status: run.status,
-    quote: usd(run.quoteMicros),
+    quote: formatUsd(run.quoteMicros),
     cost: formatUsd(run.spentMicros),
     held: formatUsd(run.heldMicros),
     created_at: instant(run.createdAt),
@@ -100,10 +100,11 @@ export function returned(state: RunState, form: ReturnedForms): RunDocument["out
   return map(state.planned.plan.returns) as RunDocument["outputs"];
 }
 
-function returnedFile(state: RunState, step: string, output: OutputState) {
+/** What every reader learns about an output. */
+export function sharedOutput(state: RunState, step: string, output: OutputState) {
   const { index, contentType, width, height, durationMs } = output;
   const file = placedFile(state, step, index)?.file ?? null;
-  return { step, index, file, content_type: contentType, width, height, duration_ms: durationMs };
+  return { index, file, content_type: contentType, width, height, duration_ms: durationMs };
 }
 
 function uploadedFile(state: RunState, step: string) {
@@ -138,7 +139,7 @@ function operatorStep(state: RunState, step: StepView): StepDocument {
     },
     started_at: instant(step.startedAt),
     finished_at: instant(step.finishedAt),
-    quote: usd(step.quote?.costMicros ?? null),
+    quote: formatUsd(step.quote?.costMicros ?? null),
     edited: editedFields(state.planned.edits, step.path),
     attempts: step.attempts.map(operatorAttempt),
     outputs: operatorOutputs(state, step),
@@ -176,7 +177,7 @@ function operatorAttempt({
   const former = (isSuperseded ? outputs : []).map(({ index, assetId, voiceId, copy }) => {
     return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
   });
-  const common = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+  const common = { n, job_id: jobId, status: phase, cost: formatUsd(costMicros), error: error?.message ?? null };
   const isUnconfirmed = money === "unconfirmed" && costMicros !== null;
   return {
     ...common,
@@ -206,10 +207,6 @@ function operatorOutputs(state: RunState, step: StepView): StepDocument["outputs
       expires_at: instant(output.expiresAt ?? null),
     };
   });
-}
-
-function usd(micros: number | null): string | null {
-  return micros === null ? null : formatUsd(micros);
 }
 
 export function instant(at: number): string;

@@ -55,7 +55,7 @@ function priceOf({ report }: Migration, quote: QuoteView, service: string): Pric
   const steps = quote.prices
     .filter(({ step }) => jobs.has(step))
     .map(({ step, model, costMicros, basis, reason }): StepPriceReport => {
-      const cost = costMicros === null ? null : formatUsd(costMicros);
+      const cost = formatUsd(costMicros);
       return { step, model, cost, basis: costMicros === null ? "unquotable" : basis, why: reason };
     });
   const known = quote.prices.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);

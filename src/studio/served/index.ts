@@ -38,7 +38,7 @@ export {
 export { inTurn } from "./in-turn.ts";
 export { keepFile } from "./keep-file.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";
-export { quoteDocument, usd } from "./quote-document.ts";
+export { quoteDocument } from "./quote-document.ts";
 export { BusyRefusal, badRequest, notFound, Refusal } from "./refusal.ts";
 export { committedMicros, leftOfBudget } from "./shared-budget.ts";
 export { Shares } from "./shares.ts";

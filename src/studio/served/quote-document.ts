@@ -10,13 +10,9 @@ export function quoteDocument(quote: Quote, leftMicros: number | null): QuoteDoc
     maximum: quote.maximumUsd!,
     expires_at: new Date(quote.expiresAt!).toISOString(),
     open_steps: openSteps(quote.prices),
-    total: { min: formatUsd(min), max: usd(max), expected: formatUsd(quote.expectedMicros) },
-    left: usd(leftMicros),
+    total: { min: formatUsd(min), max: formatUsd(max), expected: formatUsd(quote.expectedMicros) },
+    left: formatUsd(leftMicros),
     expected_ms: quote.forecastMs,
     step_count: quote.plan!.steps.length,
   };
-}
-
-export function usd(micros: number | null): string | null {
-  return micros === null ? null : formatUsd(micros);
 }

@@ -204,7 +204,7 @@ function resolvedFor(state: RunState, ref: Reference["$ref"]): Json | undefined 
 
 function attemptsOf({ attempts }: StepState): ManifestStep["attempts"] {
   return attempts.filter(wasSent).map(({ n, jobId, phase, costMicros }) => {
-    return { n, job_id: jobId, status: phase, cost: costMicros === null ? null : formatUsd(costMicros) };
+    return { n, job_id: jobId, status: phase, cost: formatUsd(costMicros) };
   });
 }
 

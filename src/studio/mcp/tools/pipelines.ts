@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatUsd } from "../../../core/kit/money.ts";
 import type { Pipeline, Quote } from "../../../index.ts";
-import { problemFor, quoteDocument, unplannable, usd } from "../../served/index.ts";
+import { problemFor, quoteDocument, unplannable } from "../../served/index.ts";
 import type { Person } from "../person.ts";
 import type { AgentSession } from "../session.ts";
 import { reportTo, ToolError } from "../tool-error.ts";
@@ -40,9 +40,9 @@ export const pipelineTools = [
           return { name: called, description: schema.description ?? null, input: fieldsOf(schema) };
         }),
         service: show.service.kind === "local" ? "local: play money" : "hosted: real money",
-        budget: usd(budgetMicros),
-        left: usd(left),
-        most_per_run: usd(runBudgetMicros),
+        budget: formatUsd(budgetMicros),
+        left: formatUsd(left),
+        most_per_run: formatUsd(runBudgetMicros),
         approvals: allowApprove ? "allowed" : "a person decides",
       });
     },
@@ -93,7 +93,7 @@ export const pipelineTools = [
       return json({
         ...quoteDocument(quote, await session.remainingMicros()),
         steps: quote.prices.map(({ step, model, costMicros, mostMicros, basis }) => {
-          return { step, model, cost: usd(costMicros), maximum: usd(mostMicros), basis };
+          return { step, model, cost: formatUsd(costMicros), maximum: formatUsd(mostMicros), basis };
         }),
       });
     },
@@ -112,7 +112,7 @@ export const pipelineTools = [
       const run = await session.start(given.pipeline, given.name, given.input, { allowedMicros, agreed: given.quote });
       return json({
         ...(await agentDocument(session, await session.report(run))),
-        left: usd(await session.remainingMicros()),
+        left: formatUsd(await session.remainingMicros()),
       });
     },
   }),
