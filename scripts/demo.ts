@@ -7,12 +7,13 @@ import { rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { hostProcess } from "../src/cli/host-process.ts";
-import { duration, parseDollars } from "../src/cli/input/flag-values.ts";
+import { parseDollars } from "../src/cli/input/flag-values.ts";
 import { watchRun } from "../src/cli/live/watch.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
 import { createOutput } from "../src/cli/output.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
+import { formatDuration } from "../src/core/kit/duration.ts";
 import { dollars } from "../src/core/kit/money.ts";
 import { ownVersion } from "../src/core/kit/own-version.ts";
 import { openShowrunner, type Quote, type RunDocument, type Showrunner } from "../src/index.ts";
@@ -45,7 +46,7 @@ const columns: readonly Column<Row>[] = [
   { title: "step", value: ({ step }) => step },
   { title: "job", value: ({ job }) => job },
   { title: "cost", value: ({ costMicros }) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
-  { title: "time", value: ({ ms }) => (ms === null ? "–" : duration(ms)), align: "right" },
+  { title: "time", value: ({ ms }) => (ms === null ? "–" : formatDuration(ms)), align: "right" },
   { title: "file", value: ({ file }) => file },
 ];
 
@@ -115,7 +116,7 @@ function finishRun(acts: readonly Act[], walletMicros: number, requests: number)
     [`table ${dollars(spent)} = wallet ${dollars(walletMicros)}`, spent === walletMicros],
     ...acts.map((act): [string, boolean] => quoteCheck(act)),
     ["one PNG, one WAV or MP3, two MP4s", hasEveryKind(rows.map(({ file }) => file))],
-    [`finished after ${duration(performance.now() - began)}`, true],
+    [`finished after ${formatDuration(performance.now() - began)}`, true],
   ] as const;
   for (const [text, holds] of checks) output.print(`${holds ? "ok  " : "FAIL"}  ${text}`);
   // Not a check, because slower jobs on a busy machine need more requests.

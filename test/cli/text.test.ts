@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duration, parseDollars } from "../../src/cli/input/flag-values.ts";
+import { parseDollars } from "../../src/cli/input/flag-values.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
 import { inSentence, nextLines, serviceFlags } from "../../src/cli/text/next-line.ts";
 import { shorten, table } from "../../src/cli/text/table.ts";
-import { parseDuration } from "../../src/core/kit/duration.ts";
+import { formatDuration, parseDuration } from "../../src/core/kit/duration.ts";
 import { COMMANDS } from "../../src/core/kit/launcher.ts";
 import { dollars } from "../../src/core/kit/money.ts";
 import { anyCharacter } from "../support/any-character.ts";
@@ -107,7 +107,7 @@ describe("durations", () => {
     [2100, "2.1 s"],
     [185_000, "3 min 05 s"],
     [7_800_000, "2 h 10 min"],
-  ])("%i ms reads %s", (ms, text) => expect(duration(ms)).toBe(text));
+  ])("%i ms reads %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 });
 
 test("a command within a sentence, or within a remark, reaches the journal that was given; one that names its own stays", () => {

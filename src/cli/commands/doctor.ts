@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { chooseService, isKeyOfV2, isUsableKey, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
 import { ExitCode } from "../cli-error.ts";
@@ -16,7 +17,6 @@ import {
 } from "../doctor/storage.ts";
 import { type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
-import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -34,7 +34,7 @@ export async function serviceFindings(
     return await withShowrunner(flags, async (show) => {
       const began = performance.now();
       const { balanceMicros, currency } = await show.balance();
-      const took = duration(performance.now() - began);
+      const took = formatDuration(performance.now() - began);
       const hosted = chooseService(flags, context.io.env);
       const name = (hosted !== null && "deployment" in hosted && hosted.deployment?.title) || show.service.kind;
       return [

@@ -1,8 +1,9 @@
 import { toDocument } from "../../core/kit/document.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
 import { formatBytes } from "../../core/kit/value-text.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
-import { duration, readDuration } from "../input/flag-values.ts";
+import { readDuration } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
@@ -29,7 +30,7 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
     );
     if (media.count > 0 && media.deletedAfterMs > 0)
       output.say(
-        `The media are only marked for deletion in the bucket; run gc again after ${duration(media.deletedAfterMs)} to delete them.`,
+        `The media are only marked for deletion in the bucket; run gc again after ${formatDuration(media.deletedAfterMs)} to delete them.`,
       );
     if (report.leftovers > 0)
       output.say(

@@ -1,10 +1,9 @@
 import { decidedText } from "../../core/kit/decided-text.ts";
-import { lateText } from "../../core/kit/duration.ts";
+import { formatDuration, lateText } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import type { RunDocument, Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
-import { duration } from "../input/flag-values.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
@@ -39,7 +38,7 @@ function cost(step: Step): string {
 
 function time(step: Step): string {
   if (step.started_at === null || step.finished_at === null) return "–";
-  return duration(Date.parse(step.finished_at) - Date.parse(step.started_at));
+  return formatDuration(Date.parse(step.finished_at) - Date.parse(step.started_at));
 }
 
 function result(step: Step): string {

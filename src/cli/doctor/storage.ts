@@ -1,12 +1,12 @@
 import { mkdir, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { formatDuration } from "../../core/kit/duration.ts";
 import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
 import { formatBytes } from "../../core/kit/value-text.ts";
 import type { RunRow } from "../../core/view/index.ts";
 import { usageError } from "../cli-error.ts";
 import { journalFolderOf, journalOf, mediaOptionsOf } from "../context.ts";
 import { explainError } from "../explain-error.ts";
-import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -130,6 +130,6 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
 export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
   const differsMs = Math.abs(offsetMs);
   if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's clock");
-  const detail = `the ${server}'s clock is ${duration(differsMs)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
+  const detail = `the ${server}'s clock is ${formatDuration(differsMs)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
   return differsMs <= mostMs ? fine(check, detail) : failed(check, detail, "synchronize this machine's clock (NTP)");
 }

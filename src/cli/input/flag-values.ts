@@ -1,5 +1,3 @@
-export { formatDuration as duration } from "../../core/kit/duration.ts";
-
 import { parseDuration } from "../../core/kit/duration.ts";
 import { parseUsd } from "../../core/kit/money.ts";
 import { usageError } from "../cli-error.ts";

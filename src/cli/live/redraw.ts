@@ -1,5 +1,5 @@
+import { formatDuration } from "../../core/kit/duration.ts";
 import type { Context } from "../context.ts";
-import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import { shorten } from "../text/table.ts";
 
@@ -40,7 +40,7 @@ const lineMs = 10_000;
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
   const began = performance.now();
-  const line = () => `${detail()}  ${duration(performance.now() - began)}`;
+  const line = () => `${detail()}  ${formatDuration(performance.now() - began)}`;
   if (!canRedraw) {
     const first = setTimeout(() => output.say(line()), firstLineMs);
     const timer = setInterval(() => output.say(line()), lineMs);

@@ -1,9 +1,8 @@
-import { lateText } from "../../core/kit/duration.ts";
+import { formatDuration, lateText } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { expectedSpanMs, traitsOf } from "../../core/plan/index.ts";
 import { type RunUpdate, RunView, type StepView } from "../../core/view/index.ts";
 import type { PlanStep } from "../../index.ts";
-import { duration } from "../input/flag-values.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/table.ts";
@@ -159,10 +158,10 @@ function stepLine(step: StepView, live: LiveRun, options: LineOptions): string {
 
 function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions): string {
   const parts = [phaseText(step, live)];
-  if (step.finishedAt !== null && step.startedAt !== null) parts.push(duration(step.finishedAt - step.startedAt));
+  if (step.finishedAt !== null && step.startedAt !== null) parts.push(formatDuration(step.finishedAt - step.startedAt));
   else {
     const endsAt = expectedEnd(step, live, expectedMs);
-    if (endsAt !== null && endsAt > now) parts.push(`about ${duration(endsAt - now)} left`);
+    if (endsAt !== null && endsAt > now) parts.push(`about ${formatDuration(endsAt - now)} left`);
   }
   const price = priceOf(step);
   if (step.costMicros !== null) parts.push(dollars(step.costMicros));
@@ -209,7 +208,9 @@ function summary(live: LiveRun, steps: readonly StepView[], state: RunView["stat
     `spent ${dollars(spentMicros)}${isOwn ? ` of ${dollars(budgetMicros)}` : ""}`,
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
-  parts.push(duration(activeTime.ms + (activeTime.since === null ? 0 : Math.max(0, options.now - activeTime.since))));
+  parts.push(
+    formatDuration(activeTime.ms + (activeTime.since === null ? 0 : Math.max(0, options.now - activeTime.since))),
+  );
   const isRunning = status === "running";
   const left = isRunning
     ? live.kept("remaining", state.planned.plan, options.now, () => remainingOf(live, options))
@@ -218,14 +219,14 @@ function summary(live: LiveRun, steps: readonly StepView[], state: RunView["stat
   if (options.rate !== undefined) {
     const { perMinute, limitPerMinute, waitMs } = options.rate;
     const requests = `${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`;
-    parts.push(waitMs === null ? requests : `${requests}, next in ${duration(waitMs)}`);
+    parts.push(waitMs === null ? requests : `${requests}, next in ${formatDuration(waitMs)}`);
   }
   return fitting([`  ${status}${pause === null ? "" : ` (${pause.reason})`}`, ...parts], options.width);
 }
 
 function remainingText({ ms, isLeast }: Remaining): readonly string[] {
-  if (!isLeast) return ms > 0 ? [`about ${duration(ms)} left`] : [];
-  return [ms > 0 ? `at least ${duration(ms)} left` : "time left unknown"];
+  if (!isLeast) return ms > 0 ? [`about ${formatDuration(ms)} left`] : [];
+  return [ms > 0 ? `at least ${formatDuration(ms)} left` : "time left unknown"];
 }
 
 function fitting(parts: readonly string[], width: number): string {

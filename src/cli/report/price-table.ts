@@ -1,7 +1,7 @@
 import type { RerunScope } from "../../core/engine/index.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars, openSteps, priceText } from "../../core/kit/money.ts";
 import type { Quote } from "../../index.ts";
-import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 
@@ -13,7 +13,7 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
   return [
     forecastMs === null
       ? "No time estimate yet: some models in the longest chain of steps have never run here"
-      : `Expected to take about ${duration(forecastMs)}`,
+      : `Expected to take about ${formatDuration(forecastMs)}`,
     ...lost.slice(0, MOST_RISKS).map(({ why }) => {
       return `May expire before it is used: ${visible(why)}; it would have to be generated and paid for again`;
     }),

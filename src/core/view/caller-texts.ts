@@ -1,6 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import { planStep, type RunState, type StepState } from "../journal/state.ts";
-import { type Audience, OPERATOR, PERSON, type Sentences, said } from "../kit/errors.ts";
+import { type Audience, OPERATOR, PERSON, type Sentences, sentenceFor } from "../kit/errors.ts";
 import { own } from "../kit/lookup.ts";
 import { formatUsd } from "../kit/money.ts";
 import { openDecisions } from "../run/decisions.ts";
@@ -64,7 +64,7 @@ function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions
     return `Some prices that were unknown are now known. The run continues once a total of ${formatUsd(requiredMicros)} dollars is approved.`;
   const isCap = reason === "budget" && flag != null;
   const why = isCap ? "cap" : reason;
-  const text = said(own(PAUSES, why) ?? WAITS_FOR_OPERATOR, audience);
+  const text = sentenceFor(own(PAUSES, why) ?? WAITS_FOR_OPERATOR, audience);
   const isOpen = audience !== "agent" && ["cap", "late", "files", "unreachable"].includes(why);
   return isOpen ? `${text}${whoContinues(why, pause, hasEngine)}` : text;
 }
@@ -77,11 +77,11 @@ const PARTIAL = "Some of the results could not be generated.";
 
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
-  if (isInterrupted) return said(INTERRUPTED, audience);
+  if (isInterrupted) return sentenceFor(INTERRUPTED, audience);
   const { runId, status, pause } = state;
   if (pause !== null) return isDecided(state) ? null : pauseText(pause, how);
   const authors = Object.values(state.steps).find(({ forCallers }) => forCallers !== undefined)?.forCallers;
-  const quote = `Quote ${runId} to ${said(OPERATOR, audience)}.`;
+  const quote = `Quote ${runId} to ${sentenceFor(OPERATOR, audience)}.`;
   switch (status) {
     case "failed":
       return authors ?? `The run failed. ${quote}`;

@@ -8,7 +8,7 @@ import {
   isShowrunnerError,
   OPERATOR,
   type Sentences,
-  said,
+  sentenceFor,
 } from "../../core/kit/errors.ts";
 import { own } from "../../core/kit/lookup.ts";
 import { FOR_CALLERS } from "../../core/plan/index.ts";
@@ -21,8 +21,8 @@ export type Report = (error: unknown, reference: string) => void;
 /** Writes one line per error, without secrets or control characters. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
-    const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
-    process.stderr.write(`${server}: ${reference === undefined ? "" : `${reference}: `}${said}\n`);
+    const text = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
+    process.stderr.write(`${server}: ${reference === undefined ? "" : `${reference}: `}${text}\n`);
   };
 }
 
@@ -83,11 +83,11 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const known = answerOf(error) !== null ? undefined : own(REFUSALS, code);
   if (known !== undefined && known.isReported === undefined) {
     const own = error instanceof QuoteRefusedError ? inputChanges(error) : null;
-    return new Refusal(known.status, code, `${own === null ? "" : `${own}. `}${said(known.is, audience)}`);
+    return new Refusal(known.status, code, `${own === null ? "" : `${own}. `}${sentenceFor(known.is, audience)}`);
   }
   const reference = reported(error, report);
-  if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
-  const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
+  if (known !== undefined) return new Refusal(known.status, code, sentenceFor(known.is, audience), null, reference);
+  const quote = `Quote ${reference} to ${sentenceFor(OPERATOR, audience)}.`;
   if (answerOf(error) === null)
     return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
@@ -130,7 +130,7 @@ export class Unplannable extends Refusal {
     const [first = { field: null, step: null, message: UNPLANNED }] = problems;
     const where = [first.step, first.field].filter((part) => part !== null).join(" ");
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    const quote = reference === null ? "" : ` Quote ${reference} to ${said(OPERATOR, audience)} for details.`;
+    const quote = reference === null ? "" : ` Quote ${reference} to ${sentenceFor(OPERATOR, audience)} for details.`;
     const message = `${where === "" ? "" : `${where}: `}${first.message}${more}${quote}`;
     super(422, "PLAN_PROBLEMS", message, first.field, reference);
     this.problems = problems.slice(0, MOST_PROBLEMS);
