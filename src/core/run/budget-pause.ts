@@ -7,7 +7,7 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** `reason` says why the hold exceeds the step's quote; empty if it does not. */
+/** An amount to reserve. `reason` says why it is above the step's quoted price; it is empty if the amount is not. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
@@ -65,7 +65,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const limitFlags = cap.limitFlags.length === 0 ? {} : { limitFlags: cap.limitFlags.map(ownText) };
       const paused = { type: "run.paused", requiredMicros, flag, ...limitFlags } as const;
       const higher = `higher ${cap.what}: ${pastedFlag(`${before}USD${after}`)}.`;
-      // A hold above the whole cap does not fit in a later period either.
+      // If the amount is above the whole cap, waiting for the cap's next period does not help.
       if (cap.endsAt === null || holdMicros > cap.capMicros) {
         const message = ownText(`${spent} Resume with a ${higher}`);
         return { ...paused, reason: "budget", message };
@@ -88,16 +88,14 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
   }
 }
 
-/** Quotes the value of a stored `--flag value` for a shell. The value can contain spaces. */
+/** Quotes the value of a stored `--flag value` for a shell, because the value can contain spaces. */
 export function pastedFlag(flag: string): string {
   const at = flag.indexOf(" ");
   return `${flag.slice(0, at)} ${shellWord(flag.slice(at + 1))}`;
 }
 
-/** People are notified at these percentages of a budget or cap. */
 const SHARES = [100, 80, 50] as const;
 
-/** `committedMicros`: the sum of spent, held and unconfirmed money. */
 interface SpentOf {
   readonly limitMicros: number;
   readonly committedMicros: number;

@@ -2,7 +2,10 @@ import type { StepState } from "../journal/state.ts";
 import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
-/** Work without a paid request or a person. Media in `input` are `{ $file: { sha256, contentType } }`. */
+/**
+ * A step's work that needs neither a paid request nor a person. Media in `input` are `{ $file: { sha256, contentType }
+ * }`.
+ */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
     readonly type: K;
@@ -13,14 +16,14 @@ type OwnWork = {
 
 type Apart = "job" | "chat" | "generate" | "approve";
 
-/** Work for the engine, which reports the outcome as events. */
+/** A command to the engine, which executes it and reports the outcome as events. */
 export type Command =
   | {
       readonly type: "quote";
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The resolved input, which may refer to outputs that do not exist yet. */
+      /** The input. It may still contain references to outputs that do not exist yet. */
       readonly input: Json;
     }
   | {
@@ -30,7 +33,7 @@ export type Command =
       readonly key: string;
       readonly model: string;
       readonly input: Json;
-      /** True if an earlier send may have created the job. */
+      /** True if an earlier request may have created the job. */
       readonly mayExist: boolean;
       /** True if a changed pipeline replaces the step. */
       readonly isReplaced?: true;
@@ -60,7 +63,7 @@ export type Command =
       readonly model: string;
       /** The resolved input, with media as `{ $file: { sha256, contentType } }`. */
       readonly input: Json;
-      /** True if an earlier send with the same key may have been accepted. */
+      /** True if an earlier request with the same key may have been accepted. */
       readonly mayExist: boolean;
     }
   /** Asks a provider for the outcome of a request that it accepted. */
@@ -70,7 +73,7 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Commands with the same id never run at the same time. */
+/** Returns an id for a command. Commands with the same id never run at the same time. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;

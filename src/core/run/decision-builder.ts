@@ -25,7 +25,7 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** A group's limit fails the step; any other limit pauses the run. */
+/** Why an amount is not reserved. If a group's limit is the reason, the step fails. Any other limit pauses the run. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
@@ -45,10 +45,9 @@ export class DecisionBuilder implements Decision {
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
-  /** While this is true, less urgent steps must not use money that is released. */
+  /** True if a more urgent step waits for money, so that the steps after it must not use any. */
   #isMoneyAwaited = false;
   #refusal: Refusal | null = null;
-  /** Prices that a person must accept. The run asks for all of them at once. */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
@@ -85,7 +84,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** If no slot is free, the step is decided again once one is. */
+  /** Returns whether a slot is free. If not, the step is decided again as soon as one is. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -96,7 +95,7 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /** No event announces the change, so every decision evaluates the step again. */
+  /** Makes every later decision evaluate the step again, because no event will announce the change. */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }
@@ -156,7 +155,7 @@ export class DecisionBuilder implements Decision {
     this.events.push({ type: "run.paused", reason, message: ownText(message), ...more });
   }
 
-  /** If the amount must not be reserved, the step waits or fails, or the run is paused. */
+  /** Returns whether the amount may be reserved. If not, the step waits or fails, or the run is paused. */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
       this.#asks.push({ step: step.path, costMicros: holdMicros });
@@ -181,13 +180,12 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Call this once no step is in progress. */
+  /** Fails the step or pauses the run for which an amount was not reserved. Call this once no step is in progress. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
-  /** Begins the step's request with a slot and this hold. */
   reserve(plan: PlanStep & { readonly model: string }, step: StepState, holdMicros: number): void {
     const { path, model } = plan;
     this.takeSlot(plan);
@@ -216,7 +214,7 @@ export class DecisionBuilder implements Decision {
 
   isIdle(step: StepState): boolean {
     const { kind = "job", phase = "planned" } = lastAttempt(step) ?? {};
-    // Other kinds may be between two attempts.
+    // A step of another kind may be between two attempts, whatever the phase of the last attempt is.
     const isSent = kind === "job" && phase !== "planned" && phase !== "priced";
     const isUnsent = step.status === "running" && step.expanded === null && !isSent;
     return (step.status === "waiting" || isUnsent) && !this.hasActiveCommand(step);
@@ -294,7 +292,7 @@ export class DecisionBuilder implements Decision {
 
 export interface DecideContext {
   readonly now: number;
-  /** Steps by priority, critical path first. */
+  /** All steps in order of priority. Steps on the critical path come first. */
   readonly order: readonly PlanStep[];
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
   /** When each command may be retried, in epoch milliseconds; infinity if never. */
@@ -302,10 +300,10 @@ export interface DecideContext {
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** Submissions older than this are not sent again, but left to a person. */
+  /** Submit requests older than this are not sent again, so a person must decide about them. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True if late work is polled while the run is otherwise idle. */
+  /** True in a worker. It polls for overdue requests even if the run is not running. */
   readonly asksForLate?: boolean;
   readonly headrooms?: readonly Headroom[];
 }

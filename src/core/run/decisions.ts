@@ -16,7 +16,7 @@ export interface PersonsDecision {
   readonly by?: DecidedBy;
 }
 
-/** Call this only if {@link whyUndecidable} returns null. */
+/** Returns the events of a person's decision. Call this only if {@link whyUndecidable} returns null. */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
   const step = state.steps[path]!;
@@ -101,7 +101,7 @@ function roots(path: string): ReadonlyMap<string, string> {
   return new Map([[path, "decided again"]]);
 }
 
-/** Refused and withdrawn requests do not count. */
+/** Returns whether the step made a request that was neither refused nor withdrawn. */
 function isBought(step: StepState): boolean {
   return ownAttempts(step).some(({ money, phase }) => money !== "none" && phase !== "refused");
 }

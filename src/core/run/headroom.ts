@@ -5,7 +5,7 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** `payer`: the wallet on the service, or an account at a provider. */
+/** An amount that a step needs to reserve. `payer` is the wallet on the service or an account at a provider. */
 export interface AskedHold {
   readonly path: string;
   readonly holdMicros: number;
@@ -17,7 +17,10 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
   return spentMicros + heldMicros + unconfirmedMicros;
 }
 
-/** A budget that other runs share does not count. */
+/**
+ * Returns the limit that applies to this run alone; null if there is none. A budget that other runs share is not
+ * included.
+ */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
@@ -41,7 +44,7 @@ export function projectedMicros(state: RunState): number {
   return sum;
 }
 
-/** Raises holds that are too low. Jobs that were never sent are withdrawn instead. */
+/** Returns events that raise the reserved amounts that are too low, or withdraw jobs that were never sent. */
 export function raisedHolds(
   state: RunState,
   holding: Iterable<string>,
@@ -69,7 +72,6 @@ export function raisedHold(
   const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
   if (known === null) return holdMicros;
   if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
-  // An overcharge at another quoted price does not predict this one.
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
@@ -96,7 +98,7 @@ export function isInFlight(
 ): boolean {
   if (money !== "held") return false;
   if (jobPhases.inFlight.has(phase)) return true;
-  // A bill that never arrived is no longer polled for.
+  // Infinity means that the run no longer polls for a bill that never arrived.
   const isPolled = notBefore.get(`settle:${path}#${n}`) !== Number.POSITIVE_INFINITY;
   return (phase === "completed" || phase === "failed") && isPolled;
 }
@@ -113,19 +115,18 @@ export interface CapTerms {
   readonly what: "cap" | "budget";
   readonly capMicros: number;
   readonly title: string;
-  /** When the cap's next period begins, in epoch milliseconds; null if never. */
   readonly endsAt: number | null;
   readonly resumesAt: string | null;
-  /** Text of the option that sets the cap, before and after the amount. */
+  /** The command-line option that sets the cap: its text before and after the amount. */
   readonly flag: readonly [before: string, after: string];
-  /** The options that set the cap as it is; empty if the run stores it. */
+  /** The command-line options that set the cap to its present amount; empty if the run stores the cap. */
   readonly limitFlags: readonly string[];
 }
 
 /** How much more the run may reserve under shared limits and the wallet's balance. */
 export type Headroom =
   | LimitHeadroom
-  /** Unknown until `askAgainAt`, because the balance is outdated or could not be read. */
+  /** The amount is unknown until `askAgainAt`, because the balance is outdated or could not be read. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =
@@ -168,7 +169,10 @@ interface Deciding {
   readonly index: { readonly holding: Iterable<string> };
 }
 
-/** Another job's bill will show what the model charges. `reserved`: holds of the current decision. */
+/**
+ * Returns whether the step must wait for another job's bill, which shows what the model really charges. `reserved`
+ * lists what the current decision has reserved so far.
+ */
 export function isBillAwaited(
   { state: { overcharges, steps }, context, index }: Deciding,
   plan: PlanStep,

@@ -21,7 +21,7 @@ import { isForPerson } from "./waiting.ts";
 
 const MOST_COMMENTS = 1000;
 
-/** `performed` messages come first. Only the last adoption of each step is kept. */
+/** Puts `performed` messages first. Of several `adopt` messages for a step, only the last is kept. */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
   for (const { id, message } of inbox) if (message.type === "adopt") lastOf.set(message.step, id);
@@ -108,7 +108,6 @@ export function whyUnadoptable(state: RunState, path: string): Refusal | null {
 function adopted(state: RunState, message: InboxMessage & { readonly type: "adopt" }): readonly RunEvent[] | Refusal {
   const { step, jobId, file } = message;
   const attempt = Object.hasOwn(state.steps, step) ? lastAttempt(state.steps[step]!) : null;
-  // The message is a repeat and has already been applied.
   if (jobId !== null && attempt?.phase !== "unresolved" && attempt?.jobId === jobId) return [];
   const refusal = whyUnadoptable(state, step);
   if (refusal !== null) return refusal;
@@ -121,7 +120,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
     const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
     return { why: `${jobId} already belongs to another step`, next: list };
   }
-  // The job is known to exist. If the missing part is given up, the other outputs are kept.
+  // The job exists, but a part of its result is missing. The person gives up that part and keeps the other outputs.
   const isAccepted = jobId === null && unresolved === "incomplete";
   const result = isAccepted ? { jobId: known, isAccepted: true as const } : { jobId };
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
@@ -140,7 +139,10 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
   return isFull ? { why: `${path} already has ${MOST_COMMENTS} comments, the maximum`, next } : null;
 }
 
-/** The file's cost is unknown, so the hold is recorded as the cost. */
+/**
+ * Returns the events for a file that a person supplies as the result. Its cost is unknown, so the reserved amount is
+ * recorded.
+ */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
   step: string,
@@ -160,14 +162,14 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
   const attempt = lastAttempt(state.steps[step]!);
   if (isRunFinal(state.status) || provider === null || attempt?.key !== of) return false;
   const { phase, operation } = attempt;
-  // The refusal of one send proves nothing about another send with the same key.
+  // If one request is refused, another request with the same key may still have been accepted.
   if (provider.promise === "keyed" && events.some(({ type }) => type === "job.submit.refused")) return false;
   return phase === "unresolved"
     ? operation === undefined
     : jobPhases.submitting.has(phase) && provider.promise !== "keyed";
 }
 
-/** Returns an id of the step's current work, which differs for other attempts and inputs. */
+/** Returns an id of the step's current work; null if there is none. Each attempt and each input has a different id. */
 export function workOf(state: RunState, path: string): string | null {
   const { status, attempts, value, chosen } = state.steps[path]!;
   if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;

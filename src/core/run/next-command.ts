@@ -10,7 +10,6 @@ import { lost } from "./retention.ts";
 import { isMadeUpFor } from "./second-choice.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** The command that continues a run, ready to paste into a shell. */
 export interface NextCommand {
   readonly command: string;
   readonly note: string | null;
@@ -18,7 +17,7 @@ export interface NextCommand {
 
 const UNQUOTED_MICROS = 1_000_000;
 
-/** Returns null if nothing is left to do or a process drives the run. */
+/** Returns null if nothing is left to do or a process already executes the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
     return resume(state, codeFlag(state), "the run's process has ended; this collects jobs that are already paid for");
@@ -129,7 +128,7 @@ function budgetFlag(state: RunState): readonly string[] {
   const { budgetMicros } = state;
   const isShared = state.planned.budgetTag !== undefined;
   if (state.pause?.asks !== undefined && isShared) return ["--agree", wholeCents(required)];
-  // The amount is raised; the time zone of the cap's days stays.
+  // Raises the amount of the cap and keeps the time zone in which its days are counted.
   if (state.pause?.flag) return [pastedFlag(state.pause.flag), ...limitWords(state).slice(2)];
   if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", wholeCents(required)];
   return ["--budget", wholeCents(Math.max(required, projectedMicros(state)))];
@@ -153,7 +152,7 @@ function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ path, status }) => {
     return (status === "failed" || status === "partial") && !isMadeUpFor(state, path);
   });
-  // Rejected, or failed without a decision because the inputs no longer exist.
+  // Decisions that a person rejected, or that failed because the inputs no longer exist.
   const rejected = failed.filter(
     (step) => traitsOf(step).decision !== null && state.steps[step.path]!.approval?.approved !== true,
   );

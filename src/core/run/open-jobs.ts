@@ -21,14 +21,14 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Paid work that continues although no process waits for it. */
+/** Paid work that may not have ended. It continues even if no process waits for it. */
 export interface OpenJob {
   readonly step: string;
-  /** Id of the job; null until the request is acknowledged. */
+  /** The job's id; null until the request is acknowledged. */
   readonly jobId: string | null;
   /** The reserved amount in micro-dollars. */
   readonly holdMicros: number;
-  /** The provider that received the work. By default, the service received it. */
+  /** The provider that received the work. If absent, the service received it. */
   readonly provider?: string;
   /** True if nobody knows whether the job exists, so a person must decide. */
   readonly isUnresolved?: true;
@@ -49,14 +49,13 @@ export function openJobs(state: RunState): readonly OpenJob[] {
 export function requestInFlight(step: StepState): { readonly request: AttemptState; readonly since: number } | null {
   const attempt = lastAttempt(step);
   if (attempt === null) return null;
-  // Providers and chat models answer directly, so their requests are accepted as soon as they are sent.
+  // Providers and chat models answer directly, so a request to them counts as accepted as soon as it is sent.
   const isAccepted = jobPhases.accepted.has(attempt.phase);
   const isSent = (attempt.kind === "chat" || attempt.provider !== undefined) && jobPhases.submitting.has(attempt.phase);
   if (!isAccepted && !isSent) return null;
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether the request exceeded its time limit, so that the run no longer waits for it. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;

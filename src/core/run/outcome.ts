@@ -6,7 +6,7 @@ import { lost } from "./retention.ts";
 import { cameLate } from "./second-choice.ts";
 
 export interface UnplacedOutput {
-  /** Unique name from the pipeline's return value, such as `film` or `shots-2`. */
+  /** The output's unique name. It comes from the pipeline's return value, such as `film` or `shots-2`. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -70,7 +70,7 @@ interface Labelled {
   readonly produced: ProducedOutput;
 }
 
-/** If names collide, all outputs but one get the next free number. */
+/** Gives each output a unique name. If names are equal, all but one get the next free number. */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {
     const isList = ref.output === "all";

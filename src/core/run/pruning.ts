@@ -58,7 +58,7 @@ export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly
 
 const deciding = new WeakMap<Plan, ReadonlySet<string>>();
 
-/** Returns the steps whose success may still keep other steps from running. */
+/** Returns the steps whose result may decide whether other steps run. */
 export function decidingSteps(plan: Plan): ReadonlySet<string> {
   const before = deciding.get(plan);
   if (before !== undefined) return before;
@@ -82,7 +82,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** The model of a step that needs this one may still refuse another input. */
+/** Returns whether the step must wait because the model of a step that uses it may still refuse another input. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {
@@ -115,7 +115,6 @@ export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   return failurePolicyOf(plan, step) === "failFast" && !hasSubstitute(plan, step, ended);
 }
 
-/** Returns this step if it failed, or the first failed step inside a choice or comparison. */
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
   if (status === "failed") return step;
@@ -124,7 +123,6 @@ export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanSte
   return plan.steps.find(({ path }) => steps[path]?.status === "failed" && isWithin(path, parts)) ?? null;
 }
 
-/** Returns whether another step can replace the failed one or waits for its failure. */
 function hasSubstitute(plan: Plan, step: PlanStep, ended: StepState): boolean {
   if (optionsAround(plan, step.path).some(hasNext)) return true;
   const code = thrownBy(ended)?.code;
@@ -150,7 +148,7 @@ export class StepNode {
   openSources = 0;
   /** Number of needed steps that use this step, plus one if it is a root of the plan. */
   users = 0;
-  /** True if the step's result is wanted for itself, not only for other steps. */
+  /** True if the step's result is needed even if no other step uses it. */
   isRoot = false;
   isNeeded = true;
   isFinal = false;

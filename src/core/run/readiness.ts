@@ -25,7 +25,7 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
   return { ready: "yes", input: resolveInput(input, (ref) => resolveReference(state, ref, reader)) };
 }
 
-/** Returns null if the step's input must also be checked. */
+/** Checks the step's condition and the steps that it needs. Returns null if only its input remains to be checked. */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
   const asked = step.when !== undefined && "ref" in step.when ? step.when.ref.step : null;
@@ -73,7 +73,7 @@ export function whyNever(state: RunState, step: PlanStep): Never | null {
   return gate.ready === "never" ? gate : null;
 }
 
-/** A field of a value may be missing although nothing failed. */
+/** Returns whether the result may be missing although nothing failed, such as a field of a value. */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
@@ -161,7 +161,6 @@ function countOf(state: RunState, ref: Ref): number {
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }
 
-/** Only references in lists may be missing. */
 function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
@@ -192,7 +191,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
     const isMeant = code === undefined || thrownBy(step)?.code === code;
     return step.status === "failed" && isMeant ? "yes" : "no";
   }
-  // For failed or skipped dependencies, a separate check gives the reason.
+  // If the dependency failed or was skipped, a separate check gives the reason.
   if (!hasResult(step)) return "yes";
   const value = referencedValue(state, condition.ref);
   const holds =

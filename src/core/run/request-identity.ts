@@ -8,7 +8,7 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 
-/** Every send of an attempt has the same key, and no two runs share a key. */
+/** Returns the key of an attempt. The key is the same each time the attempt is sent, and no two runs share a key. */
 export function idempotencyKey(of: {
   readonly nonce: string;
   readonly step: string;
@@ -25,7 +25,6 @@ export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;
-  /** Outputs that are not downloaded yet, so they are identified by asset id. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
@@ -41,7 +40,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** Identical requests have the same fingerprint, even in different runs. */
+/** Returns what identifies the request. Identical requests have the same fingerprint, even in different runs. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -76,7 +75,7 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Reused outputs are never downloaded. */
+/** Returns whether the step's outputs will be downloaded. Outputs from an earlier run never are. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;

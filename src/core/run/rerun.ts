@@ -17,7 +17,10 @@ import { toleratesFailure } from "./readiness.ts";
 
 export type RerunRoots = ReadonlyMap<string, string>;
 
-/** Includes steps that depend on the roots, and pruned steps that are needed again. */
+/**
+ * Returns the steps that must run again: the roots, the steps that depend on them, and pruned steps that are needed
+ * again.
+ */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
   const inPlan = new Set(plan.steps.map(({ path }) => path));
@@ -33,7 +36,10 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
   return steps.map(({ path }) => path).filter((path) => stale.has(path));
 }
 
-/** An expansion's steps come before the expansion, because its reset may remove them. */
+/**
+ * Returns the events that reset the steps. The steps of an expansion are reset before the expansion, because its reset
+ * may remove them.
+ */
 export function resetEvents(
   state: RunState,
   plan: Plan,
@@ -71,7 +77,7 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
-  // Each step follows the steps that it needs, so one pass suffices.
+  // A plan lists each step after the steps that it needs, so one pass is enough.
   for (const step of plan.steps) {
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
@@ -86,7 +92,7 @@ function hasBegun(step: StepState): boolean {
   return step.status !== "waiting" || lastAttempt(step) !== null || step.expanded !== null;
 }
 
-/** `paid`: all bills must also be known. */
+/** If `paid` is true, all bills must be known as well. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -125,14 +131,13 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** New seeds for steps whose seed Showrunner assigned. */
   readonly seeds: readonly NewSeed[];
   /** Steps whose seed is fixed in the code, so a rerun would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   readonly plan: Plan;
 }
 
-/** Only steps that have a result get new seeds. `stale`: all steps that run again. */
+/** Returns new seeds for those of the steps that have a result. `stale` lists all steps that run again. */
 export function rerunSeeds(
   state: RunState,
   plan: Plan,
@@ -169,7 +174,6 @@ function nextSeed(before: number, attempt: number, most: number, asked: Readonly
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {
     if (!asked.has(seed % (most + 1))) return seed % (most + 1);
   }
-  // All seeds that the model accepts are in use.
   return start;
 }
 
@@ -230,7 +234,6 @@ export function revisionEvents(state: RunState, { replanned, request, roots, pri
   return [...foreseen.events, ...after];
 }
 
-/** A copy of the state to which events are applied before they are committed. */
 class Foreseen {
   readonly state: RunState;
   readonly events: RunEvent[] = [];

@@ -5,7 +5,7 @@ import { type Json, type PlanStep, type Reference, type Returned, stepNamed } fr
 
 type Ref = Reference["$ref"];
 
-/** The service accepts assets, uploads and voices; a local function accepts files. */
+/** Who reads an input. The service accepts assets, uploads and voices; a local function accepts files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
@@ -17,7 +17,7 @@ export interface ProducedOutput {
   readonly output: OutputState;
 }
 
-/** Follows picks, approvals and expansions to the outputs behind them. */
+/** Returns the outputs that a reference stands for. It follows picks, approvals and expansions. */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -40,7 +40,6 @@ function approvedReferences(state: RunState, step: StepState): readonly Referenc
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
-  // A person edited the shown value and approved it.
   if (step.approval !== null && step.value !== undefined) return placeIn(step.value, ref.at);
   if (step.chosen !== null) {
     const shown = shownValue(state, ref.step, step.chosen);
@@ -96,7 +95,7 @@ export function areSkippedByCondition(state: RunState, references: readonly Refe
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
-/** Call this only after the reference's step has finished. */
+/** Returns why the referenced result does not exist; null if it exists. Call this only after its step has finished. */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} does not exist` : null;
@@ -173,14 +172,16 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   const values = referenced(state, ref).map(({ output }): Json => {
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
-    // The asset has lapsed, but its local copy can be uploaded for free.
+    // The asset has expired on the service, but its local copy can be uploaded for free.
     if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });
   return ref.output === "all" ? values : values[0];
 }
 
-/** Returns null while the target may still be produced. If it never will be, `value` is undefined. */
+/**
+ * Resolves a reference. Returns null while its target may still be produced. If it never will be, `value` is undefined.
+ */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];
   if (source === undefined || !isStepFinal(source.status)) return null;
@@ -192,16 +193,16 @@ function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: st
   return reader === "local" ? { $file: { sha256, contentType } } : { source: "upload", sha256 };
 }
 
-/** `$file` marks a stored file. Each further `$` is an escape. */
+/** Matches `$file`, the key that marks a stored file. Each further `$` is an escape. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** Adds a `$` to each key of a foreign value that looks like a file's key. */
+/** Adds a `$` to each key that looks like the key of a stored file, because the value comes from outside. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
-/** Escapes `source` fields of a foreign value, which could otherwise name another run's files. */
+/** Escapes `source` fields of a value from outside, which could otherwise name another run's files. */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }

@@ -17,22 +17,20 @@ export function tookOf(state: RunState, plan: PlanStep, since: number): number |
 
 const FREE_AT_ONCE = 1_000;
 
-/** A result is recorded once the step has succeeded and its inputs' content is known. */
+/** Records a step's result for reuse once the step has succeeded and the content of its inputs is known. */
 export class ResultRecorder {
   readonly #open = new Set<string>();
   #mayBeStored: boolean;
-  /** Finished local functions, whose results are recorded in batches. */
   readonly #free = new Set<string>();
   readonly #since: number;
 
-  /** A crashed process may not have recorded the results of finished steps. */
+  /** Begins with all finished steps, because a process that crashed may not have recorded their results. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;
     this.#since = drivenSince(state);
   }
 
-  /** If true, call {@link noteStored} before {@link due}. */
   asksForStored(events: readonly RunEvent[], last: boolean): boolean {
     return this.#mayBeStored && (last || events.some(isNews));
   }
@@ -42,7 +40,7 @@ export class ResultRecorder {
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
-  /** `last`: includes results whose inputs were never downloaded. */
+  /** Returns the results to record now. If `last` is true, they include results whose inputs were never downloaded. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
     const finished: string[] = [];

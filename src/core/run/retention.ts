@@ -19,7 +19,6 @@ export const REUSE_MARGIN_MS = HOUR_MS;
 /** An expired output may still be downloadable for this long. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** `now`: the time on the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
@@ -35,7 +34,7 @@ function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** Attempt 0 stands for an output that was reused from an earlier run. */
+/** Returns the event for an output that expired on the service. Attempt 0 stands for an output from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };
@@ -117,7 +116,6 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** While a choice is open, these are the outputs of all candidates. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);

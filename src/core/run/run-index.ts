@@ -17,12 +17,12 @@ import { missingReason, referenced, returnedReferences } from "./resolve.ts";
 
 type Ref = Reference["$ref"];
 
-/** Counts that decisions need. An event updates only the counts that it may affect. */
+/** Counts that decisions need. An event updates only the counts that it affects. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
   readonly holding = new Set<string>();
-  /** A step stays in this set while a choice around it is open. */
+  /** Steps that exceeded their time limit. A step stays in this set while a choice around it is open. */
   readonly late = new Set<string>();
   readonly #stopping = new Set<StepNode>();
   openSteps = 0;
@@ -99,7 +99,6 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Call this after a step has changed. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -222,7 +221,6 @@ export class RunIndex {
     }
   }
 
-  /** Leaves out steps that must wait for others anyway. */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);
     const seen = [node];
@@ -281,9 +279,9 @@ function standsForOthers(plan: PlanStep): boolean {
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Jobs on the service keep their slot even while the run is paused. */
+/** Returns whether the step occupies a slot. A job on the service keeps its slot even while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
-  // The run no longer waits for this request, so it must not block others.
+  // The run no longer waits for an overdue request, so the request must not block others.
   if (isOverdue(step)) return false;
   // A request to a provider takes a slot each time it is sent, and waits without a slot in between.
   const { provider, needsCode } = traitsOf(plan);
@@ -294,7 +292,7 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   return jobPhases.inFlight.has(phase) || (kind !== "chat" && step.status === "running" && ENDS_STEP.has(phase));
 }
 
-/** The next decision ends the step, which keeps its slot until then. */
+/** Phases after which the next decision ends the step. The step keeps its slot until then. */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 
 function hasOpenHold(step: StepState): boolean {

@@ -27,13 +27,13 @@ import {
   wakeForLate,
 } from "./waiting.ts";
 
-/** When this time has passed since a run's end, only `resume` polls for late work. */
+/** For this long after a run's end, a worker polls for overdue requests. Later, only `resume` polls for them. */
 const LATE_FOR_MS = DAY_MS;
 const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** If one of these facts changes, all steps are decided again. */
+/** The facts on which every decision depends. If one of them changes, all steps are decided again. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -46,12 +46,12 @@ interface Basis {
   readonly hasLosses: boolean;
 }
 
-/** The same state and context always give the same decision. */
+/** Decides what to do next. The same state and context always give the same decision. */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
-/** After most events, only the steps that may be affected are decided again. */
+/** Makes the decisions for a run. After most events, it decides only the steps that may be affected. */
 export class Scheduler {
   readonly #state: RunState;
   #index: RunIndex | null = null;
@@ -67,7 +67,6 @@ export class Scheduler {
     this.#state = state;
   }
 
-  /** Call this after applying an event to the state. */
   note(event: RunEvent): void {
     const { seq } = this.#state;
     const { changes } = specOf(event);
@@ -76,12 +75,12 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
-  /** Building the index of a large run takes a while. */
+  /** Builds the index in advance, because this takes a while for a large run. */
   prepare(): void {
     this.#indexed();
   }
 
-  /** No process has to stay alive for these commands. */
+  /** Returns the ids of the commands that poll for overdue requests. No process has to stay alive for them. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
@@ -110,7 +109,7 @@ export class Scheduler {
     if (decided === null) {
       builder = new DecisionBuilder(state, context, this.#ranked(index, context.order));
       decided = this.#decideAll(builder);
-      // Ranks determine which of several failures stops the run.
+      // The ranks have changed, and they determine which of several failures stops the run.
       basis = this.#basisOf(index, context.order);
     }
     // If this decision paused the run, the steps before and after the pause were decided under different conditions.
@@ -177,7 +176,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Returns null if all steps must be decided instead. */
+  /** Decides only the steps that may be affected. Returns null if all steps must be decided instead. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -205,7 +204,7 @@ export class Scheduler {
     if (wakeAt !== null) this.#timers.push({ at: wakeAt, node });
     if (isWatching) this.#watching.add(node);
     else this.#watching.delete(node);
-    // A step that waits for other steps is touched when these steps end.
+    // A step that waits for other steps needs no queue, because it is touched when these steps end.
     node.queue = blockedBy === null || node.openSources > 0 ? null : this.#queueOf(plan, blockedBy);
     node.queue?.push(node);
   }
@@ -237,7 +236,7 @@ export class Scheduler {
   }
 }
 
-/** A worker polls for late work for a while after the run's end. */
+/** For a while after the run's end, a worker polls for overdue requests. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;

@@ -29,7 +29,7 @@ function endOf(state: RunState, option: Option): OptionEnd {
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
   const lateStep = lateOf(state, option, isOver);
   const { $ref } = option.choice.among[option.at]!;
-  // Other steps of a late option may still be running.
+  // If the option is late, its result may exist while its other steps are still running.
   const isThere = isOver || (lateStep !== null && isStepFinal(state.steps[$ref.step]!.status));
   if (isThere && missingReason(state, $ref) === null) return { is: "made" };
   if (lateStep !== null) return { is: "late", why: `${lateStep} did not finish in time` };
@@ -68,12 +68,11 @@ function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): 
   return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
 }
 
-/** Attempts from before a rerun count as well. */
 function hasBegun({ startedAt, attempts }: StepState): boolean {
   return startedAt !== null || attempts.length > 0;
 }
 
-/** The option was not needed, because moderation had not refused the original prompt. */
+/** Returns the end of an option that was not needed, because moderation had not refused the original prompt. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
@@ -116,7 +115,7 @@ const CAUSES = {
   own: "failed",
 } as const satisfies { readonly [C in StepFailure["cause"]]: string };
 
-/** The step must wait for other options (`open`) or will never start (`never`). */
+/** Why a step cannot start: it must wait for other options (`open`) or will never start (`never`). */
 type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
@@ -129,7 +128,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** The remaining steps of a late option wait for the options after it. */
+/** Returns why a late option's remaining steps cannot start. They wait for the options after it. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -157,7 +156,6 @@ export function isPassedOver(state: RunState, choice: PlanStep, needed: string):
 function gateOfOption(state: RunState, option: Option): SecondGate | null {
   const before = optionBefore(state.planned.plan, option);
   if (before === null) return null;
-  // If an option has not started, the options after it must not start either.
   const earlier = gateOfOption(state, before);
   if (earlier !== null) return earlier;
   const end = endOf(state, before);
@@ -195,7 +193,7 @@ export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: s
   );
 }
 
-/** If a choice around the step succeeded, nobody needs to act on the step's failure. */
+/** Returns whether a choice around the step succeeded. If so, nobody needs to act on the step's failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
@@ -209,7 +207,6 @@ export function madeAgainFor(state: RunState, path: string): string | null {
   return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
 }
 
-/** Returns how long the service may be away before another option starts; null if there is no limit. */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);
   return limits.reduce<number | null>((least, { choice: { second } }) => {
@@ -217,7 +214,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Returns null if the first option was used. */
+/** Returns which option was used and why; null if it was the first one. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);
@@ -245,10 +242,10 @@ export function cameLate(state: RunState): readonly { readonly option: string; r
   });
 }
 
-/** `open`: it is not known yet whether the step was charged. `maybe`: nobody will ever know. */
+/** A step's failure. `open`: it is not known yet whether the step was charged. `maybe`: nobody will ever know. */
 interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** `own` means a local cause, such as a task or a decision. */
+  /** `own` is a local cause, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
@@ -257,7 +254,7 @@ export function failureOf(plan: PlanStep, step: StepState): StepFailure {
   const { reason } = step;
   const last = lastAttempt(step);
   const cause = causeOf(last?.error?.code ?? codeIn(reason), last?.phase === "failed" && last.kind !== "chat");
-  // Superseded attempts have already been handled. Only their open answers matter.
+  // Earlier attempts have already been handled, except for answers and bills that are still missing.
   if (isUnbilled(step)) return { paid: "open", cause };
   return { paid: paidFor(ownAttempts(step)), cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }

@@ -19,12 +19,13 @@ import { runOutcome } from "./outcome.ts";
 
 /** A request is reported as slow after this multiple of its expected duration. */
 const SLOW_TIMES = 3;
-/** No request is reported as slow before this time. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** A repeated wait must be long enough to find out that a job does not exist. */
+/**
+ * The shortest wait if a late request is awaited again. In this time, the run can find out that a job does not exist.
+ */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
-/** Returns false if the request has just exceeded its time limit. */
+/** Records that a request is slow or exceeds its time limit. Returns false if it has just exceeded the limit. */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
   if (open === null || isOverdue(step)) return true;
@@ -67,7 +68,7 @@ export function ask(command: Command, plan: PlanStep, step: StepState, builder: 
   else builder.issue(command);
 }
 
-/** If the run is not running, only a worker polls for late work. */
+/** Polls for an overdue request. If the run is not running, only a worker does so. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -79,9 +80,12 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
   return [...index.late].filter((path) => isLeftLate(state, path));
 }
 
-/** These commands only poll, so they may be interrupted at any time. */
+/** Types of commands that only poll, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
-/** `all` includes the commands that receive the response themselves. They are named for the kind of their step. */
+/**
+ * Returns the ids of the commands that poll for the steps' open requests. If `all` is true, these include commands that
+ * receive the response themselves, whose type is the kind of their step.
+ */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -109,11 +113,11 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   const { state, context } = builder;
   const awaited = late.filter((path) => !isDecidedAgainst(state, path));
   if (awaited.length === 0) {
-    // Commands that receive a response themselves finish first. Their response arrives soon or never.
+    // Commands that receive a response themselves finish first, because their response arrives soon or never.
     const asking = askingIds(state, late);
     if (context.active.size > asking.filter((id) => context.active.has(id)).length) return;
     if (builder.commands.some((command) => !asking.includes(commandId(command)))) return;
-    // The run ends here, so its remaining work must finish first.
+    // The run is about to end, so its remaining work must finish first.
     if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
     if (builder.wakeAt !== null) return;
     for (const path of late) {

@@ -27,7 +27,6 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   }
   if (!builder.mayStart) return;
   if (step.status !== "waiting") {
-    // The offered results have expired, so no decision can be carried out.
     const isGone = plan.choose && offered(builder.state, plan).length === 0;
     return isGone ? builder.skipOrFail(step, missing(builder.state, plan) ?? NOTHING_THERE, false) : undefined;
   }
@@ -62,7 +61,10 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
   });
 }
 
-/** Only a single value that is not media can be edited during approval. */
+/**
+ * Returns the reference to the value that can be edited during approval; null unless one value that is not media is
+ * shown.
+ */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;

@@ -5,10 +5,10 @@ import { beginUnquoted, paidKind } from "./paid.ts";
 
 /** The step fails after this many unanswered requests, all of which may have been charged. */
 const MOST_UNANSWERED = 5;
-/** If more requests than this were never answered, a person is asked. */
+/** After more unanswered requests than this, the run pauses, and a person decides. */
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
-/** These refusals do not concern the request, so they are retried without limit. */
+/** Codes of refusals that are not about the request itself. Such a request is retried without limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
@@ -25,7 +25,7 @@ export const chatKind = paidKind<ChatStep>({
       return builder.pause("unanswered", message);
     }
     const repairs = toRepair(plan, step);
-    // A request and its repairs share one maximum.
+    // A request and the requests that repair its answer share one maximum cost.
     beginUnquoted(plan, step, builder, costOf(repairs), ({ attempt, allowedMicros, holdMicros, ...ready }) => {
       const input = withRepairs(ready.input, repairs);
       builder.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });

@@ -8,9 +8,8 @@ import { idempotencyKey } from "../request-identity.ts";
 import { beginUnquoted, isTooOld, paidKind, type Retry, resultOfOutputs } from "./paid.ts";
 
 export const UNANSWERED = "UNANSWERED";
-/** The provider cannot be reached or accepts no requests. */
 export const AWAY = "PROVIDER_AWAY";
-/** Tries that the provider refuses cost nothing. */
+/** How often a request is tried if the provider refuses it each time, which costs nothing. */
 const FREE_TRIES = 6;
 /** After this many lost responses, even a repeatable request is not sent again. */
 const MOST_LOST = 3;
@@ -38,7 +37,7 @@ export const generateKind = paidKind<GenerateStep>({
   result: resultOfOutputs,
   retry,
   unresolved: (plan, attempt, builder) => {
-    // Polled once per driver, because the work may have ended meanwhile. If it has not, a person decides.
+    // Each process polls once for the work, which may have ended meanwhile. If it has not, a person decides.
     if (attempt.operation !== undefined) builder.issue(pollCommand(plan, attempt));
   },
 });
@@ -61,7 +60,7 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
   builder.events.push(...lostAnswer(plan, attempt, { why: null }));
 }
 
-/** A person must decide about a lost response, unless the step may be repeated. */
+/** Returns the events for a lost response. A person must decide about it, unless the step may be repeated. */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,
   { n: attempt, key, holdMicros }: Pick<AttemptState, "n" | "key" | "holdMicros">,

@@ -19,7 +19,7 @@ const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
-/** A repeated send is recorded only if the last recorded one is older than this. */
+/** A repeated submit request is recorded only if the last recorded one is older than this. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -79,13 +79,13 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
     const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
     return builder.finish(step, "failed", over);
   }
-  // Checked before a slot and money are requested, because other steps may use these meanwhile.
+  // This check comes before the slot and the money are taken. While this step waits, other steps may use both.
   if (builder.index.isHeldBack(plan.path) || !builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
   if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Returns whether any inputs had expired on the service. */
+/** Records the inputs that have expired on the service, and returns whether there are any. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
@@ -97,7 +97,7 @@ function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBu
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Checks whether the model accepts the existing media before the others are paid for. */
+/** Asks whether the model accepts the media that already exist, before the missing media are paid for. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -105,7 +105,9 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
   builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
 }
 
-/** The step takes a slot now, because other work could occupy it for minutes. */
+/**
+ * Asks for the job's price. The step takes a slot now, because otherwise other work could occupy the slot for minutes.
+ */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);
   const isAsked = builder.isActive(commandId(quote)) || builder.commands.includes(quote);
@@ -156,10 +158,11 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
     builder.events.push({ type: "job.unresolved", ...target, message: TOO_OLD, cause: "too old" });
     return;
   }
-  // The key may become too old meanwhile.
+  // Until the request is due, every decision checks it again, because its key may become too old.
   if (!builder.dueOrWake(id)) return builder.watch();
   const { now, clockOffsetMs = 0 } = builder.context;
-  // Recorded even if nothing was sent so far. If this send succeeds before a crash, a search must find its job.
+  // This is recorded even if nothing was sent so far. The process may crash after sending the request, and a search
+  // must then find its job.
   if (now - lastSentAt! > RESENT_NOTE_MS) {
     builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
@@ -167,7 +170,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   builder.issue({ type: "submit", ...request, ...(isReplaced && { isReplaced }) });
 }
 
-/** Asks the service again about an unresolved attempt, although a person may decide meanwhile. */
+/** Keeps asking the service about an unresolved attempt until a person decides. */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
   const isKnown = unresolved === "not found" || unresolved === "incomplete";
@@ -176,14 +179,14 @@ function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: Decisi
   if (mayResend && !builder.isActive(`submit:${plan.path}#${n}`)) resend(plan, attempt, builder);
 }
 
-/** A new attempt uses the quote of the failed one while it is recent. */
+/** Begins another attempt. It uses the failed attempt's quote if that quote is recent. */
 function quoteAgain(plan: JobStep, step: StepState, failed: AttemptState, builder: DecisionBuilder): void {
   if (builder.context.now - failed.quotedAt! > QUOTE_LIFE_MS) return begin(plan, step, null, builder);
   const { costMicros, basis } = failed.quote!;
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: failed.n + 1, costMicros, basis });
 }
 
-/** Fails an unsent step if the service is away for too long and another option exists. */
+/** Fails a step that was not sent if the service has been away for too long and another option exists. */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

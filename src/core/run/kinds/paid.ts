@@ -20,27 +20,23 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export type PaidStep = JobStep | ChatStep | GenerateStep;
 
-/** What the kinds of paid steps do differently. */
 export interface PaidKind<S extends PaidStep> {
   readonly activity: StepActivity;
-  /** The command that sends a request. */
   readonly sends: Command["type"];
-  /** When the work on a completed request began. */
+  /** The field that says when the work on a completed request began. */
   readonly worksFrom: "intendedAt" | "submittedAt";
-  /** Sends a request, or prepares it. `last`: the attempt so far, which has failed or was not sent. */
+  /** Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent. */
   begin(plan: S, step: StepState, last: AttemptState | null, builder: DecisionBuilder): void;
-  /** The request may have been sent, and nothing waits for its answer. */
+  /** Handles a request that may have been sent and whose answer nothing waits for. */
   unanswered(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void;
-  /** Asks for the result of an accepted request. */
+  /** Returns the command that asks for the result of an accepted request. */
   poll?(plan: S, attempt: AttemptState): Command;
-  /** Result of a completed request. */
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };
   retry(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry;
-  /** A person decides about the attempt, unless its request turns out to be answered. */
+  /** Handles an attempt about which a person must decide, unless an answer to its request is found. */
   unresolved?(plan: S, attempt: AttemptState, builder: DecisionBuilder): void;
 }
 
-/** When another attempt follows, or why none does. */
 export type Retry = { readonly at: number } | { readonly never: string };
 
 export function paidKind<S extends PaidStep>(kind: PaidKind<S>): RunKind<S> {
@@ -122,7 +118,10 @@ interface UnquotedRequest {
   readonly holdMicros: number;
 }
 
-/** Begins a request that has no quote, so its maximum is reserved. `spentMicros`: what is used up of the maximum. */
+/**
+ * Begins a request that has no quote, and reserves its maximum cost. `spentMicros` is the part of the maximum that is
+ * already spent.
+ */
 export function beginUnquoted(
   plan: ChatStep | GenerateStep,
   step: StepState,
@@ -174,12 +173,15 @@ function whyBad({ index, status, error }: OutputState): string {
   return error?.message ?? `output ${index} failed; the service gave no reason`;
 }
 
-/** Uses the earlier of the local and the service's time, to be certain. */
+/**
+ * Returns whether the output is certainly erased on the service. To be certain, it compares with the earlier of the two
+ * clocks.
+ */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }
 
-/** Includes superseded attempts, because they were paid for too. */
+/** Asks for the bills and outputs of all attempts. Earlier attempts are included, because they were paid for too. */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
     const isLeft = attempt.n < step.attempts.length || isStepFinal(step.status);

@@ -23,7 +23,7 @@ function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void
     return builder.finish(step, "failed", last.error!.message);
   }
   if (!builder.mayStart) return;
-  // Checked before the input is resolved, which is expensive when thousands of steps wait.
+  // These checks come first, because it is expensive to resolve the inputs of thousands of waiting steps.
   if (step.status !== "waiting" && builder.isActive(`task:${plan.path}`)) return;
   if (step.status === "waiting" && !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input, "local");
