@@ -48,7 +48,7 @@ export interface Catalog {
   models(): readonly CatalogModel[];
   /** Returns the service's advice about an unknown id, such as its successor, or null. */
   advice(id: string): string | null;
-  /** Returns true if the service has said that it has no chat model with this id. */
+  /** Returns whether the service has reported that it has no chat model with this id. */
   lacksChat(id: string): boolean;
   /** Returns the family of the model with this id, or null. */
   family(id: string): Family | null;

@@ -2,7 +2,6 @@ import { traitsOf } from "./kinds/index.ts";
 import { fingerprint, isReference } from "./plain-json.ts";
 import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
 
-/** Current step names, keyed by former name. */
 export type Names = ReadonlyMap<string, string>;
 
 export function renameIn(step: PlanStep, names: Names): PlanStep {
@@ -15,7 +14,7 @@ export function renameIn(step: PlanStep, names: Names): PlanStep {
     needs: needs.map(nameOf).sort(),
     ...(when !== undefined && { when: renameCondition(when, nameOf) }),
   };
-  // A step is plain JSON, and only names were replaced.
+  // The cast is safe, because a step is plain JSON and only names were replaced.
   return renamed as unknown as PlanStep;
 }
 
@@ -37,8 +36,8 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
 /** A changed value in a step's request. */
 export interface FieldChange {
   /**
-   * Dotted path with list indexes in brackets, such as `input.images[0]`. Only `model` or `file` for a step's own
-   * fields.
+   * Dotted path with list indexes in brackets, such as `input.images[0]`. For a step's own field, it is only `model` or
+   * `file`.
    */
   readonly field: string;
   /** Undefined if the field is new. */
@@ -58,7 +57,7 @@ export interface PlanDiff {
   readonly stale: readonly string[];
 }
 
-/** Policies (attempts, maxCost, keep) are not compared, because fingerprints exclude them. */
+/** Compares two plans. Policies (attempts, maxCost, keep) are left out, because fingerprints exclude them. */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
   const is = byPath(after);
@@ -141,13 +140,16 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Returns null for scalars and references, which are compared as a whole. */
+/** Returns the members of a list or record. Returns null for scalars and references, which are compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
-/** Includes indirect users. An expansion counts as a user of the steps that it adds. */
+/**
+ * Returns the paths and all steps that use them, directly or indirectly. An expansion counts as a user of the steps
+ * that it adds.
+ */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);
   if (found.size === 0) return found;

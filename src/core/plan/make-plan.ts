@@ -93,7 +93,7 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The run's other steps, to whose input fields the expansion's steps can refer. */
+  /** The run's other steps. The expansion's steps can refer to their input fields. */
   readonly around?: readonly PlanStep[];
 }
 
@@ -150,7 +150,10 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** A problem that all takes share is reported once, for their group. */
+/**
+ * Returns the group of takes to which the step belongs. A problem that all takes share is reported once, for their
+ * group.
+ */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
@@ -295,7 +298,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports steps of the expansion that use a step that waits for the expansion. */
+/** Reports circles: steps of the expansion that use a step which waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],

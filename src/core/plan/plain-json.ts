@@ -51,8 +51,9 @@ interface Misfit {
 }
 
 /**
- * Finds a value in arrays and plain objects that {@link plainJson} cannot convert: it is nested too deeply, or, unless
- * `anyNumber`, it is a number that JSON lacks. Each object is visited once, because objects may share their members.
+ * Finds a value in arrays and plain objects that {@link plainJson} cannot convert, because it is nested too deeply or
+ * is a number that JSON lacks. If `anyNumber` is true, numbers are not checked. Each object is visited once, because
+ * objects may share their members.
  */
 export function misfitIn(value: unknown, anyNumber = false): Misfit | null {
   const seen = new Set<object>();

@@ -33,7 +33,10 @@ export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number 
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Met if the step named by `failed` has failed, with this `code` if one is set. A skipped step does not meet it. */
+  /**
+   * The condition is met if the step named by `failed` has failed, with this `code` if one is set. A skipped step has
+   * not failed.
+   */
   | { readonly failed: string; readonly code?: string };
 
 /** Failure code of a step that inspected and rejected an output. Only this code justifies paying for another output. */

@@ -4,7 +4,7 @@ import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
-/** In a pattern, `*` stands for any characters, including `/`. */
+/** Returns whether a path matches a pattern, in which `*` stands for any characters, including `/`. */
 export function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === path;
@@ -32,7 +32,6 @@ export interface ProfileChange {
   readonly without: readonly string[];
 }
 
-/** Input fields that were edited for one run, keyed by step path. */
 export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
@@ -52,7 +51,7 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** Applied in this order: the profile, the texts, the edits. */
+/** Changes to a draft. They are applied in this order: the profile, the texts, the edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;

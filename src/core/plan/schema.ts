@@ -242,7 +242,10 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
   }
 }
 
-/** The catalog lists models that clone voices as audio, so this reads the schemas and the name. */
+/**
+ * Returns whether the model clones voices. The catalog lists such models as audio, so this reads their schemas and
+ * name.
+ */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = fieldTypesOf(outputSchema, "voice_id");
   const url = fieldTypesOf(outputSchema, "url");

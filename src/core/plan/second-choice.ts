@@ -51,18 +51,19 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** A late option gives way to the next one, unless that only rewrites a refused prompt. */
+/**
+ * Returns whether the next option starts if this one is late. If it only rewrites a refused prompt, it does not start.
+ */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
 
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** Leaves out options that cannot be made, if another option follows. */
+/** Collects the options to leave out, because they cannot be made and another option follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   readonly #followed: ReadonlySet<string>;
-  /** The earlier options of each choice, keyed by the path of its last option. */
   readonly #before = new Map<string, readonly string[]>();
   readonly #problems = new Map<string, Problem>();
 
@@ -85,7 +86,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** If the last option is ruled out too, returns the problems of the earlier options. */
+  /** Returns the problems of the earlier options if the last option is ruled out as well. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);

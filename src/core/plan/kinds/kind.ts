@@ -30,7 +30,6 @@ export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 
 export interface PlanContext {
   readonly catalog: Catalog;
-  /** Measured files, keyed by path in the draft. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
   /** If absent, names of voices are not replaced by ids. */
   readonly voices?: VoicesByName;
@@ -68,7 +67,7 @@ type StepPricing =
   /** The cost of the steps that this step adds, of which only the maximum is known. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
-/** What code outside this folder reads instead of a step's kind. */
+/** The properties of a step that code outside this folder reads, so that it need not know the step's kind. */
 export interface StepTraits {
   readonly noun: string;
   readonly note: string;
@@ -101,7 +100,7 @@ export interface StepTraits {
   readonly keeps: boolean;
 }
 
-/** `missing` is the first key of the path that the schema rules out. */
+/** The schema found at a path. `missing` is the first key of the path that the schema rules out. */
 interface FoundSchema {
   readonly schema: Json | null;
   /** Allowed JSON types. An empty list allows all types. */
@@ -129,7 +128,6 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
   return { schema: { ...definitions, ...first } as unknown as Json, types: typesOf(parts), missing: null };
 }
 
-/** Returns whether no value can have this key. */
 function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes(typeof key === "number" ? "array" : "object")) return true;
@@ -219,7 +217,10 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 }
 
 export interface StepFacts {
-  /** Null if unknown, because of a problem or a later decision. Uses are then not checked. */
+  /**
+   * What the step makes. Null if unknown, because of a problem or a later decision. Uses of the step are then not
+   * checked.
+   */
   readonly yields: Yield | null;
   readonly outputs: number;
   readonly as: Reference["$ref"]["as"];
