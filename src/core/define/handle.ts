@@ -188,7 +188,7 @@ export interface Build {
 
 type Key = string | number;
 
-/** Points to an output of a step. `single` is the output of a step with exactly one. */
+/** Points to an output of a step. `single` stands for the output of a step that has exactly one output. */
 export interface StepPointer {
   readonly to: "step";
   readonly step: string;

@@ -243,7 +243,10 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
   });
 }
 
-/** Checked before the schema and `build` run, because deeply nested values would exhaust their stack. */
+/**
+ * Reports a value that is nested too deeply or is not a finite number. This comes before the schema and `build`,
+ * because a deeply nested value would exhaust their stack.
+ */
 function misfits(input: unknown, anyNumber = false): Problem[] {
   const misfit = misfitIn(input, anyNumber);
   if (misfit === null) return [];
@@ -328,7 +331,10 @@ interface Misnamed {
   readonly message: string;
 }
 
-/** Declared here, because the schema may come from another copy of zod. */
+/**
+ * The parts of a zod definition that are read here. They are declared here, because the schema may come from another
+ * copy of zod.
+ */
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };

@@ -18,7 +18,8 @@ const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u20
 
 /** Cleans external text: removes secrets, queries of URLs, and characters that control the display. */
 export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
-  // Cut before searching, to bound the work. A cut query is still recognised, but a cut word could be half a secret.
+  // The text is cut before it is searched, to limit the work. A cut query is still recognized, but a cut word could be
+  // half a secret, so the last word is removed.
   const cut = text.length > 4 * most ? text.slice(0, 4 * most).replace(/\S{1,200}$/, "") : text;
   const plain = redactText(secretsOfProcess.remove(cut)).replace(STEERING, "\ufffd");
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
@@ -33,7 +34,6 @@ export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanT
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
-/** Removes a final full stop, so that the text can continue. */
 export function withoutFullStop<T extends string>(text: T): T {
   return text.replace(/(?<!\.)\.$/, "") as T;
 }

@@ -94,7 +94,10 @@ export function outputsLiveMs(baseUrl: string): number {
   return deploymentAt(baseUrl)?.outputsLiveMs ?? DAY_MS;
 }
 
-/** Returns the address that was probably meant: up to its version, or with one. Null if it ends in a version. */
+/**
+ * Returns the address that was probably meant. It ends at the version in the address, or gets a version if there is
+ * none. Null if the address already ends in a version.
+ */
 export function likelyAddress(href: string): string | null {
   const given = href.replace(/\/+$/, "");
   const versioned = /^\w+:\/\/[^/]+.*?\/v\d+(?=\/|$)/.exec(given)?.[0] ?? `${given}/v3`;
@@ -113,7 +116,7 @@ export function keyIdOf(apiKey: string): string | null {
   return prefix === undefined ? null : prefix + createHash("sha256").update(apiKey).digest("hex").slice(0, 8);
 }
 
-/** Spaces and line breaks around a key are ignored. */
+/** Returns whether all characters of the key are printable. Spaces and line breaks around the key are ignored. */
 export function isUsableKey(apiKey: string): boolean {
   return /^[\x21-\x7e]+$/.test(apiKey.trim());
 }

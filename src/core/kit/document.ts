@@ -31,7 +31,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Fields whose content is data of a user or of the service. */
+/** Fields that contain data of a user or of the service. The names in this data are kept. */
 const foreign: ReadonlySet<string> = new Set([
   ...["input", "value", "newValue", "before", "after", "equals", "body", "schema", "tags"],
   ...["inputSchema", "outputSchema", "labels", "data", "raw"],

@@ -3,7 +3,7 @@
  * where, and what to do next.
  */
 export abstract class ShowrunnerError extends Error {
-  /** Identifies the condition; a constant that stays the same in later versions. */
+  /** Identifies the kind of error. It stays the same in later versions. */
   abstract readonly code: string;
 
   constructor(message: string, options?: { readonly cause?: unknown }) {
@@ -55,7 +55,7 @@ export function isShowrunnerError(value: unknown): value is ShowrunnerError {
   return value instanceof ShowrunnerError;
 }
 
-/** Callers get only fixed sentences and the messages of `CallerError`. */
+/** The readers of an error message. They see only fixed sentences and the messages of `CallerError`. */
 export type Audience = "customer" | "agent" | "reviewer";
 
 export type Sentences = { readonly customer: string; readonly agent: string };

@@ -32,7 +32,7 @@ function shorten(name: string): string {
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** True if the id is a safe file name on every system, because files and folders are named after runs. */
+/** Returns whether the id is a safe file name on every system, because files and folders are named after runs. */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
 }
@@ -56,7 +56,10 @@ const preferred: { readonly [contentType: string]: string } = {
 /** Types that a browser opens as a page with scripts. */
 const ACTIVE = new Set(["image/svg+xml"]);
 
-/** Types that are neither media nor listed get `.bin`, so that a double click does not execute the file. */
+/**
+ * Returns the file extension for a content type. A type that is neither media nor listed gets `.bin`, so that a double
+ * click does not execute the file.
+ */
 export function fileExtension(contentType: string): string {
   const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
   const known = own(preferred, mediaType);

@@ -36,7 +36,6 @@ function ensureHome(): void {
   }
 }
 
-/** True if the package itself is missing, rather than one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && message.includes(`package '${NAME}'`);

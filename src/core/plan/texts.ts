@@ -42,7 +42,7 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
     if (!("input" in step)) continue;
     visit(step.input, "input", (field, text) => {
       const change = texts.find(({ before, after }) => {
-        // An occurrence inside the new text is not a leftover.
+        // The old text may occur inside the new text. Such occurrences do not count.
         const rest = after === "" ? text : text.replaceAll(after, "\n");
         return text === before || (isPhrase(before) && rest.includes(before));
       });

@@ -36,8 +36,9 @@ export type Approved<H> =
 
 export interface ApproveMethod {
   /**
-   * Adds a gate that shows a result to a person. The handle stands for the shown result. Steps that use it wait, and
-   * are not paid for, until the person approves the result. Decide with `showrunner approve` or `showrunner reject`.
+   * Adds an approval: a person looks at a result and approves or rejects it. The handle stands for that result. Steps
+   * that use the handle wait, and are not paid for, until the person approves the result. Decide with `showrunner
+   * approve` or `showrunner reject`.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
 }

@@ -72,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** A choice cannot have a quorum as its failure policy. */
+/** Returns the failure policy of a choice, which cannot be a quorum. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -175,7 +175,7 @@ export interface CompareMethod<M> {
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** A person cannot compare more parts. */
+/** The maximum number of parts. A person cannot compare more. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -254,7 +254,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** Each option waits for all options before it, so their number is limited. */
+/** The maximum number of options. It is limited, because each option waits for all options before it. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {

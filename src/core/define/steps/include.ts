@@ -62,7 +62,10 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
   };
 }
 
-/** A quorum counts a whole run's results, so the quorum of an included pipeline is ignored. */
+/**
+ * Returns the failure policy for the steps of an included pipeline. A quorum counts a whole run's results, so the
+ * quorum of the included pipeline is ignored.
+ */
 function inherited(
   { onFailure }: { readonly onFailure: FailurePolicy | null },
   recorder: Recorder,

@@ -158,7 +158,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** FNV-1a, because a take must have the same seed on every machine. */
+/** Uses FNV-1a, because a take must have the same seed on every machine. */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);
@@ -167,10 +167,8 @@ function hash(text: string): number {
 
 declare const KINDS: unique symbol;
 
-/** An inspector for any kind of media. */
 type AnyInspector = Inspector<never>;
 
-/** An inspector for the output of this model. */
 type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
 
 /**
@@ -241,7 +239,7 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
   };
 }
 
-/** Returns what an inspection found. `name` is the option with the function that returned it. */
+/** Returns what an inspection found. `name` is the option whose function returned it. */
 export function reasonsIn(found: unknown, name: string): readonly string[] {
   if (found === null || found === undefined) return [];
   const reasons: readonly unknown[] = Array.isArray(found) ? found : [found];
