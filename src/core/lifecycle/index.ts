@@ -4,7 +4,7 @@ import { jobMachine, outputMachine, runMachine, stepMachine } from "./machines.t
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 
 // These types are written out, so that the package's types do not depend on xstate. A type test compares them with the
-// charts.
+// state machines.
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 export type StepStatus =
   | "waiting"

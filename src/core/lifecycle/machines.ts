@@ -1,8 +1,8 @@
 import { or, setup, stateIn } from "xstate";
 
 /**
- * One output of a completed job. Once `available` on the service, it is `downloaded`. It is `archived` when only the
- * local copy can still be used, or `expired` if it was not downloaded in time.
+ * One output of a completed job. It becomes `available` on the service and is then `downloaded`. It is `archived` when
+ * only the local copy can still be used, or `expired` if it was not downloaded in time.
  */
 export const outputMachine = setup({
   types: {
@@ -236,7 +236,7 @@ export const stepMachine = setup({
     },
     succeeded: withResult,
     partial: withResult,
-    // The run ended while the job was in progress. A resume polls the job again.
+    // If the run ended while the job was in progress, a resume polls the job again.
     failed: { ...withoutResult, on: { ...again, "step.awaited": "running" } },
     skipped: withoutResult,
     cancelled: withoutResult,

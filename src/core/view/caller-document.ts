@@ -26,7 +26,7 @@ export interface CallerOptions extends RunTextOptions {
   readonly isInterrupted: boolean;
   /** Returns the address at which the caller can read a file of the run. */
   urlOf(output: StoredOutput): string;
-  /** Name under which the caller knows the pipeline. Default: its own. */
+  /** The pipeline's name for the caller. Default: the pipeline's own name. */
   readonly pipeline?: string | undefined;
   /** Number of the newest event in the journal, if the state includes decisions that no process has read yet. */
   readonly seq?: number | undefined;
@@ -34,7 +34,7 @@ export interface CallerOptions extends RunTextOptions {
 
 type OutputOf = (step: string, output: OutputState) => readonly CallerOutput[];
 
-/** Contains only codes, the run's files and fixed sentences. */
+/** Returns the document of a run for its caller. It contains only codes, the run's files and fixed sentences. */
 export function callerDocument(
   { state, steps }: Pick<RunView, "state" | "steps">,
   { isInterrupted, urlOf, pipeline, seq = state.seq, ...how }: CallerOptions,
@@ -57,7 +57,7 @@ export function callerDocument(
     step_count: steps.length,
     steps: steps.slice(0, MOST_STEPS).map((step) => callerStep(state, step, outputOf)),
     waiting: openDecisions(state).map((open) => waitingStep(state, open, outputOf)),
-    // The caller already has the files that it sent.
+    // Uploads are left out, because the caller already has the files that it sent.
     outputs: returned(state, { output: (step, output) => outputOf(step, output)[0] ?? null, upload: () => null }),
   };
 }

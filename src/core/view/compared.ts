@@ -5,7 +5,7 @@ import { runKind } from "../run/kinds/index.ts";
 import { missingReason } from "../run/resolve.ts";
 
 export interface ComparedPart {
-  /** Outside a comparison, this is the step that produced the part. */
+  /** The part's name. If the results are not from a comparison, it is the step that produced them. */
   readonly name: string;
   readonly models: readonly string[];
   readonly costMicros: number | null;

@@ -32,7 +32,7 @@ const phase = z
   ] as const)
   .describe("What the step does now, such as `rendering`, or its final status");
 
-/** What every reader learns about an output. */
+/** The fields of an output that the operator and callers both get. */
 const output = z.strictObject({
   index: z.int(),
   file: z.string().nullable().describe("Name of the file, relative to the run's folder; null if it is not returned"),
@@ -42,7 +42,7 @@ const output = z.strictObject({
   duration_ms: z.number().nullable(),
 });
 
-/** What every reader learns about a step. */
+/** The fields of a step that the operator and callers both get. */
 const step = z.strictObject({
   path: z.string(),
   kind: z.string(),
@@ -53,7 +53,7 @@ const step = z.strictObject({
   reason: z.string().nullable().describe("Why the step failed, was skipped or waits"),
 });
 
-/** What every reader learns about a run. */
+/** The fields of a run that the operator and callers both get. */
 const run = z.strictObject({
   id: z.string(),
   seq: z.int().describe("Number of the newest event that the document includes"),
@@ -223,7 +223,7 @@ const callerOutput = output.extend({
 /** An output file of a run, as a caller sees it. */
 export type CallerOutput = z.output<typeof callerOutput>;
 
-/** An allow-list: codes, files of the run and sentences of ours. */
+/** A run as its caller sees it. Only codes, files of the run and our own sentences are allowed in it. */
 const callerDocument = run.extend({
   pause: pause.nullable(),
   step_count: z.int(),

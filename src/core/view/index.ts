@@ -1,4 +1,4 @@
-// The read model: what the wings see of runs.
+// The read model of runs, for the folders of `src` beside `core`.
 
 export { eventText, liveText } from "../journal/events.ts";
 export { statusNow } from "../journal/host.ts";

@@ -9,7 +9,7 @@ import { referenced } from "../run/resolve.ts";
 import { expiring, lost, uncopied } from "../run/retention.ts";
 import { isForPerson, unresolvedText } from "../run/waiting.ts";
 
-/** Something missing from a run that no process currently drives. */
+/** Something that is missing from a run while no process executes the run. */
 export interface Missing {
   readonly step: string;
   /** Index of the output; null if the entry concerns the whole step. */
@@ -30,7 +30,7 @@ export interface Missing {
   readonly text: string;
 }
 
-/** Returns an empty list while a process drives the run. */
+/** Returns what is missing from the run. Returns an empty list while a process executes the run. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -143,7 +143,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Also returns outputs that were rejected in steps whose results this step passes on. */
+/** Returns the outputs that this step rejected, and those that were rejected in steps whose results it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -160,7 +160,10 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/** A check of a value inspects all outputs of the step that produced the value. */
+/**
+ * Returns the outputs that a check inspected. A check of a value inspects all outputs of the step that produced the
+ * value.
+ */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

@@ -10,7 +10,7 @@ import { missing, refusedBy } from "./missing.ts";
 import { type RunSummary, type RunView, runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView } from "./step-view.ts";
 
-/** The document for the operator. See `callerDocument` for callers. */
+/** Returns the document of a run for its operator. `callerDocument` returns the document for its callers. */
 export function runDocument(
   { state, steps, removed }: Pick<RunView, "state" | "steps" | "removed">,
   { isInterrupted = false, seq = state.seq } = {},
@@ -61,7 +61,7 @@ export function runDocument(
   };
 }
 
-/** What every reader learns about a run, apart from its words. */
+/** Returns the fields of a run that the operator and callers both get, except texts. */
 export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "message">) {
   return {
     id: run.id,
@@ -82,7 +82,7 @@ interface ReturnedForms {
   upload(step: string): unknown;
 }
 
-/** What the pipeline has returned so far, under the pipeline's own names. */
+/** Returns the results that exist so far, under the names that the pipeline gave them. */
 export function returned(state: RunState, form: ReturnedForms): RunDocument["outputs"] {
   const one = ({ $ref }: Reference): unknown => {
     if ($ref.as === "value") return referencedValue(state, $ref) ?? null;
@@ -100,7 +100,7 @@ export function returned(state: RunState, form: ReturnedForms): RunDocument["out
   return map(state.planned.plan.returns) as RunDocument["outputs"];
 }
 
-/** What every reader learns about an output. */
+/** Returns the fields of an output that the operator and callers both get. */
 export function sharedOutput(state: RunState, step: string, output: OutputState) {
   const { index, contentType, width, height, durationMs } = output;
   const file = placedFile(state, step, index)?.file ?? null;
@@ -221,5 +221,5 @@ export function instant(at: number | null): string | null {
   return text;
 }
 
-/** Steps that changed in one commit have the same time. */
+/** A cache of formatted times. Steps that changed in one commit have the same time. */
 const instants = new Map<number, string>();

@@ -31,7 +31,7 @@ export class RunView {
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** Takes over the state, which must then be changed only with {@link RunView.add} and {@link RunView.foresee}. */
+  /** Takes over the state. Afterwards, change it only with {@link RunView.add} and {@link RunView.foresee}. */
   constructor(state: RunState) {
     this.state = state;
   }
@@ -82,43 +82,43 @@ export class RunView {
     return openDecisions(this.state);
   }
 
-  /** The results to choose from, in the order of their positions. */
+  /** Returns the results to choose from, in the order of their positions. */
   offered(decision: Decision): readonly Chosen[] {
     return offered(this.state, decision);
   }
 
-  /** The value that a person can edit when approving, or a message that says why there is none. */
+  /** Returns the value that a person can edit when approving, or a message that says why there is none. */
   changeable(decision: Decision): ChangeableValue | string {
     return changeableValue(this.state, decision);
   }
 
-  /** The parts of a comparison; null if the decision compares nothing. */
+  /** Returns the parts of a comparison; null if the decision compares nothing. */
   compared(decision: Decision): readonly ComparedPart[] | null {
     return comparedParts(this.state, decision);
   }
 
-  /** Outputs that checks rejected before this step, also in steps whose results it passes on. */
+  /** Returns the outputs that this step rejected, and those that were rejected in steps whose results it passes on. */
   refused(path: string): readonly Refused[] {
     return refusedBefore(this.state, path);
   }
 
-  /** Undefined until the referenced step has a value. */
+  /** Returns the referenced value; undefined until it exists. */
   value(ref: Reference["$ref"]): Json | undefined {
     return referencedValue(this.state, ref);
   }
 
-  /** Also returns the outputs of steps that are no longer in the plan. */
+  /** Returns the outputs of a step, even if the step is no longer in the plan. */
   outputs(path: string): readonly OutputState[] {
     const step = own(this.state.steps, path);
     return step === undefined ? [] : outputsOf(step);
   }
 
-  /** The named file of an output; undefined if it has none. */
+  /** Returns the named file of an output; undefined if it has none. */
   placed(path: string, index: number): RunState["files"][number] | undefined {
     return placedFile(this.state, path, index);
   }
 
-  /** The question about a request that was never answered. */
+  /** Returns the question about a request that was never answered. */
   unresolved(path: string): string {
     return unresolvedText(this.state, this.state.steps[path]!);
   }
@@ -211,7 +211,7 @@ export class RunHistory {
   readonly #recorded: RecordedIncident[] = [];
   #lastAt = 0;
 
-  /** `state` already includes the event. */
+  /** Adds an event that `state` already includes. */
   add(stored: StoredEvent, state: RunState): void {
     const { at, event } = stored;
     this.#lastAt = Math.max(this.#lastAt, at);
@@ -252,11 +252,11 @@ export class FoldedRun {
     return folded;
   }
 
-  /** Adds the events that the journal has and this run does not. */
+  /** Adds the events of the journal that were not added yet. */
   async catchUp(journal: Pick<JournalStore, "read">, runId: string): Promise<void> {
     for (;;) {
       const events = await journal.read(runId, { afterSeq: this.#seq, limit: EVENTS_READ_AT_ONCE });
-      // Another call may have added some of them in the meantime.
+      // Another call may have added some of the events in the meantime.
       for (const stored of events) if (stored.seq > this.#seq) this.add(stored);
       if (events.length < EVENTS_READ_AT_ONCE) return;
     }

@@ -65,7 +65,6 @@ export interface StepView {
   readonly reason: string | null;
   /** Details of a request that takes longer than expected. */
   readonly late: Late | null;
-  /** Error of the current attempt. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;

@@ -112,7 +112,7 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event records when rendering starts, so it counts from the acknowledgement. */
+  /** No event records when rendering starts, so the time of the acknowledgement is used. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
