@@ -23,7 +23,8 @@ type Condition = {
 } | {
   readonly ref: Reference["$ref"];
   readonly equals: Json;
-} | {
+}
+| {
   readonly failed: string;
   readonly code?: string;
 };
