@@ -44,7 +44,7 @@ async function* jobsOf(client: Client, model: string, oldest: number): AsyncGene
     }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    // The catalog lacks the model, so its jobs are picked from the list of all jobs.
+    // The service lists no jobs for a model that is not in its catalog, so search the list of all jobs.
     for await (const job of client.jobs()) {
       if (isOld(job)) return;
       if (job.model === model) yield job;
@@ -76,8 +76,9 @@ interface OwnJob {
 export interface ReconcileReport {
   readonly runs: readonly string[];
   /**
-   * Jobs of the runs' models that no run in the journal started, created from ten minutes before to ten minutes after a
-   * compared run. Jobs that were created during a run come first. Another journal may have started them.
+   * Jobs that no run in this journal started, although they ran on a model of a compared run and were created between
+   * ten minutes before its start and ten minutes after its end. Another journal may have started them. Jobs created
+   * during a run come first.
    */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */

@@ -9,7 +9,6 @@ import type { Json } from "../../plan/plan.ts";
 import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 
-/** Throws unless the step is unresolved and may have created the job. */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -20,7 +19,7 @@ export async function checkAdoption(
   // The person says that no job was created.
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
-  // The step's own job can be adopted, because the service may have been unable to find it for a while.
+  // A step can be unresolved although its job is recorded, because the service may fail to find the job for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} already belongs to another step.`, list);
@@ -50,8 +49,9 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 }
 
 /**
- * How well a job matches an unanswered request of the same model. `key`: both have the same idempotency key. `prompt`:
- * both have the same prompt. `possible`: there is no prompt to compare. `unlike`: the key or the prompt differs.
+ * How well a job matches an unanswered request for the same model. `key`: both have the same idempotency key, or the
+ * service named the job. `prompt`: both have the same prompt. `possible`: there is no prompt to compare. `unlike`: the
+ * key or the prompt differs.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 
@@ -75,7 +75,6 @@ export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob)
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
-/** Returns the texts of an input that the service may report as the job's prompt. */
 function promptTexts(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
@@ -96,7 +95,7 @@ export interface UnresolvedStep {
   readonly model: string;
   /** The step's prompt; null if the input has none. */
   readonly prompt: string | null;
-  /** The amount held for the step, in micro-dollars. */
+  /** The amount reserved for the step, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
   /** The provider that did not answer; null if the request went to the service. */
@@ -106,9 +105,12 @@ export interface UnresolvedStep {
   readonly sentTo: string;
   /** Jobs that the request may have created, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
-  /** The id of the job that the request created; null if this is uncertain or if it created none. */
+  /**
+   * The id of the job that the request is known to have created; null if no such job is known or if a person has
+   * already decided.
+   */
   readonly certain: string | null;
-  /** The decision of a person, which takes effect when the run continues; null if there is none yet. */
+  /** A person's decision, which takes effect when the run continues; null if there is none yet. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
@@ -222,7 +224,7 @@ async function jobBook(
   open: readonly { readonly attempt: AttemptState }[],
 ): Promise<JobBook> {
   const known = new Set(await repository.knownJobs());
-  // The step's own job is a candidate too, because the service may have been unable to find it for a while.
+  // The recorded job of an unresolved step stays a candidate, because the service may fail to find a job for a while.
   for (const { attempt } of open) if (attempt.jobId !== null) known.delete(attempt.jobId);
   return new JobBook(client, known);
 }
@@ -242,7 +244,7 @@ class JobBook {
 
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
-    // The first response tells how far the service's clock is ahead.
+    // List jobs before computing the period: the response shows how far the service's clock is ahead.
     if (isOfService) await this.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };

@@ -22,14 +22,20 @@ export interface QuotedRow {
   readonly row: BulkRow;
   /** The expected cost of the row's run, in micro-dollars. For an existing run, this is its projected total cost. */
   readonly expectedMicros: number;
-  /** The maximum cost of the row's run, in micro-dollars; null if the price of a step has no upper limit. */
+  /**
+   * The maximum cost of the row's run, in micro-dollars; null if the price of a step has no upper limit. For an
+   * existing run, this is its projected total cost.
+   */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
   /** The run's expected cost when it was first quoted, in micro-dollars. */
   readonly quotedMicros: number;
   /** The status of the row's existing run; null if the row has no run yet. */
   readonly known: RunDocument["status"] | null;
-  /** The name of the batch of runs that share a budget; null if the existing run belongs to no batch. */
+  /**
+   * The name of the batch of runs that share a budget with the row's run; null if the row's existing run belongs to no
+   * batch.
+   */
   readonly batch: string | null;
 }
 
@@ -133,7 +139,6 @@ async function problemsOf(
   return [...repeatedIds(rows), ...plans.flat()];
 }
 
-/** What the start of the row's run would refuse, apart from its plan. */
 function optionProblems({ id, tags = {} }: BulkRow, added: Tags): readonly Problem[] {
   const ofTags = Object.entries(tags).flatMap(([key, value]) =>
     problemsIn("invalid-tag", `tags.${key}`, () => checkTags({ [key]: value })),
@@ -173,7 +178,7 @@ async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<Re
   return new Map(reports.map((report) => [report.id, report]));
 }
 
-/** Names a batch by its rows, so that everyone who starts the same rows gets the same name. */
+/** Derives a batch name from the rows' ids, so that everyone who starts the same rows gets the same name. */
 function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
   const ids = rows.map(({ id }) => id).toSorted();
   return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;

@@ -15,7 +15,7 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly atOnce?: number | undefined;
   /** The folder that gets one subfolder per run, named after the run. Default: `out`. */
   readonly outDir?: string | undefined;
-  /** If set, hands each run to another engine, regardless of `atOnce`. Default: this process drives the runs. */
+  /** If set, hands each run to another engine, regardless of `atOnce`. Default: this process executes the runs. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -27,8 +27,8 @@ export interface RowOutcome {
   readonly index: number;
   readonly id: string;
   /**
-   * The run's status, or `refused` if it could not be driven, `waiting` if not started, `handed` if an engine drives
-   * it.
+   * The status of the row's run, or one of these: `refused` (an error prevented the run), `waiting` (the run was not
+   * started), `handed` (another engine executes the run).
    */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
@@ -45,7 +45,7 @@ const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAK
 
 /**
  * Starts or continues one run per row, several at a time, and returns the outcomes in row order. All rows share one
- * budget: a row is started only if the rest of the budget covers its expected cost. Unfinished runs whose rows were
+ * budget: a row is started only if the remaining budget covers its expected cost. Unfinished runs whose rows were
  * changed or removed are stopped first.
  */
 export async function runEach(
@@ -82,11 +82,11 @@ class Bulk {
   readonly #settings: Settings;
   readonly #outcomes: (RowOutcome | undefined)[];
   readonly #running = new Set<Promise<void>>();
-  /** What the runs started so far have spent or may still spend, in micro-dollars. */
+  /** Projected cost of the runs started so far, in micro-dollars. */
   #committedMicros: number;
   /** Projected cost of each batch's rows, in micro-dollars. Rows without a batch have the key null. */
   readonly #mostOf = new Map<string | null, number>();
-  /** This batch gets whatever the other batches leave of the budget. */
+  /** The batch that may spend whatever remains of the budget after the other batches. */
   readonly #main: string | null;
   /** What each batch has spent or reserved for runs that are not among these rows, in micro-dollars. */
   readonly #elsewhere = new Map<string, number>();

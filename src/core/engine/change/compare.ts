@@ -123,7 +123,10 @@ export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
   return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
 }
 
-/** Returns the stops that a resume overrides; if unattended, only those sent before the newest decision. */
+/**
+ * Returns the ids of the stop messages that a resume overrides. An unattended resume overrides only those sent before a
+ * person's newest decision.
+ */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;
   return inbox.flatMap(({ id, message }) => (message.type === "stop" && id < until ? [id] : []));

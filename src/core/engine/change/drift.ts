@@ -37,14 +37,14 @@ export interface RerunScope {
   readonly committedMicros: number;
   /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
-  /** The new seeds of takes that run again, each different from the current seed. */
+  /** The new seeds of steps to rerun whose seed Showrunner assigned. */
   readonly seeds: readonly NewSeed[];
   /**
    * Steps that would repeat exactly the same request because the code fixes their seed. `resume` refuses to rerun them
    * unless `sameSeed` is set.
    */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** Stale and removed steps that still have paid jobs on the service. The run waits for those jobs first. */
+  /** Stale and removed steps with unfinished paid jobs on the service. The run waits for those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
    * The steps in `seenThroughFirst` whose request was never answered, each with the amount reserved. The run first
@@ -77,7 +77,10 @@ export interface Drift extends PlanDiff, RerunQuote {
 
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
-  /** True to accept a run of another account, with this service's catalog and prices. Default: false. */
+  /**
+   * True to accept a run that belongs to another account. The service's catalog and prices then apply to the run.
+   * Default: false.
+   */
   readonly anyAccount?: boolean | undefined;
 }
 
@@ -85,7 +88,6 @@ export interface Asked {
   readonly steps: readonly string[];
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** New maximum price of a job that the service cannot quote, in micro-dollars; null leaves the limit unchanged. */
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -269,7 +271,10 @@ function said(what: string, paths: readonly string[]): string | null {
   return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
 }
 
-/** A run cannot reuse the name of another step: idempotency keys and bills identify a job by its step name. */
+/**
+ * Reports steps that would take the name of another step in the run. Idempotency keys and bills identify a job by its
+ * step name.
+ */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];
   const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });

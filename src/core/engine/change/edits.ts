@@ -51,7 +51,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Replaces the edited texts in earlier edits too. */
+/** Applies the new texts to the run's earlier edits. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -108,7 +108,7 @@ function typeNamed(value: Json | undefined): string {
   return { string: "text", number: "a number", boolean: "true or false" }[typeof value as string] ?? "an object";
 }
 
-/** What {@link Showrunner.resume} does with a person's note on a step. */
+/** The edits or reruns that apply a person's note on a step, as options for {@link Showrunner.resume}. */
 export interface Redo {
   /** The edits that the steps' `revise` functions returned; absent if there are none. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;

@@ -39,7 +39,6 @@ type Grown =
   | Omit<Extract<Replanning, { readonly ok: true }>, "code" | "edited" | "sameText">
   | Extract<Replanning, { readonly ok: false }>;
 
-/** `changes` replaces some fields of the run's input; `whole` replaces all of it. */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
   readonly edits?: StepEdits;
   readonly everywhere?: boolean | undefined;

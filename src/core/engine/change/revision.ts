@@ -67,7 +67,10 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
   return fixed;
 }
 
-/** `drifted`: nobody has accepted the code changes yet. `rerun`: the changes are checked and priced. */
+/**
+ * The changes that a resume makes to a run. `drifted`: the code differs from the run's plan, and nobody has accepted
+ * this yet. `rerun`: the changes are checked and priced.
+ */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
@@ -97,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Leaves out edits that an earlier call with the same request id has applied. Their values may differ, because `revise`
- * returns others for an input that it has already changed.
+ * Removes edits that an earlier call with the same request id has applied. The new values may differ from those,
+ * because `revise` now starts from the edited input.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);
@@ -108,7 +111,10 @@ function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   return others;
 }
 
-/** Checks and prices the changes, without writing anything. Returns null if nothing changes. */
+/**
+ * Checks and prices the changes without changing the run; an accepted quote is marked as used. Returns null if nothing
+ * changes.
+ */
 export async function revise(
   state: RunState,
   given: ResumeOptions,
@@ -161,7 +167,7 @@ export async function revise(
         replanned: replannedOf(replanned, rerunScope, how),
         request: request && {
           ...request,
-          // The event of an edit has the note already.
+          // An edit's event already contains the note.
           ...(how.note !== undefined && edit === undefined && { note: how.note }),
           ...(seeds.length > 0 && { seeds: seedsByStep(seeds) }),
           ...(replanned === null && { quoteMicros: rerunScope.expectedMicros }),
@@ -305,7 +311,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** Throws if a choice or a condition left out all of these steps, because they would be left out again. */
+/** Throws if a choice or a condition skipped all of these steps, because a rerun would skip them again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -330,7 +336,7 @@ function unresolved(state: RunState, path: string): string {
 }
 
 function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
-  // A shared budget is enforced as each hold is committed.
+  // A shared budget is checked later, whenever the run reserves money.
   const budget = state.planned.budgetTag === undefined ? (given ?? state.budgetMicros) : null;
   const most = committedMicros(state) + expectedMicros;
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
@@ -343,7 +349,7 @@ interface ResolvedRerun {
   readonly inProgress: readonly RerunRequest[];
 }
 
-/** Leaves out steps of unfinished requests, so that a repeated command reruns nothing twice. */
+/** Leaves out steps that an unfinished request already reruns, so that a repeated command reruns nothing twice. */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
   const requested = how.rerun ?? [];

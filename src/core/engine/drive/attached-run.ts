@@ -15,11 +15,11 @@ export interface AttachedParts {
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
   takeOver(): Promise<RunHandle>;
-  /** True if a paused run should be restarted, to apply new limits or to wait again for late work. */
+  /** Returns true if a paused run should continue, to apply new limits or to wait for late work again. */
   continues(state: RunState): boolean;
 }
 
-/** Returns a handle for a run of another process. If that process dies, this one drives the run. */
+/** Returns a handle for a run that another process executes. If that process dies, this process takes over the run. */
 export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates(parts.store, runId, lastSeq);
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
@@ -49,10 +49,10 @@ export async function follow(
   }
 }
 
-/** Time to wait for another follower to take over the run from a dead process. */
+/** How long to wait for another process to take over a run after its own process has died. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
-/** Follows a run without ever driving it, until the run is at rest or no process drives it. */
+/** Follows a run without executing it. Ends when the run ends or pauses, or when no process executes the run. */
 export function watch(
   { runId, lastSeq }: RunRow,
   parts: Omit<AttachedParts, "takeOver" | "continues">,
@@ -97,7 +97,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Returns null if another follower took over the run first. */
+/** Returns null if another process took over the run first. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

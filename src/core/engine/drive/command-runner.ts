@@ -69,7 +69,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** After the turn, resumes only the effects that were already waiting when it began. */
+  /** Awaits `turn`, then resumes the effects that were already waiting when it began. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -87,7 +87,7 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Interrupts commands that only poll for work; others continue. */
+  /** Interrupts those of the given commands that poll for a result; the other commands continue. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
@@ -121,7 +121,6 @@ export class CommandRunner {
     void this.#perform(command, context);
   }
 
-  /** Returns how long to wait before the next call, in milliseconds. */
   recordOutage(id: string, serviceFailure: ServiceFailure): number {
     const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
     this.#on.answer(events);
@@ -177,7 +176,7 @@ export class CommandRunner {
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
-  /** Returns false if another job of the engine has already performed the command. */
+  /** Hands the command to another worker. Returns false if a worker has already performed it. */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
     try {
@@ -230,7 +229,7 @@ export class CommandRunner {
   #progress(progress: Progress, isContact: boolean): void {
     if (isContact) this.service.noteContact();
     this.#options.onProgress(progress);
-    // A lost progress figure does no harm.
+    // Progress is only informative, so a failed write is ignored.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
   }
 }

@@ -54,7 +54,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     }
   };
   for (const answer of withReopening(state, around.answers)) {
-    // After the run's end or an immediate pause, such as a stop, further pauses do not matter.
+    // Ignore further pauses once the run has ended or has been paused at once, for example by a stop.
     const isOutdone = answer.type === "run.paused" && (restsAtOnce(state) || isRunFinal(state.status));
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
@@ -97,13 +97,16 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
   }
 }
 
-/** Events that start or end an ended step can be dropped: they record no payment. */
+/**
+ * Returns true for an event that starts or finishes an already finished step. These events record no payment, so they
+ * can be dropped.
+ */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** Reopens the run if it gets the result of a job that it no longer waited for. */
+/** If an ended run receives the result of a job that it no longer waited for, adds an event that reopens the run. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });

@@ -15,7 +15,10 @@ import type { SpendingMemo, SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/** Most urgent steps first: those that start the longest chains of steps. */
+/**
+ * Steps of a plan, most urgent first. The more time the chain of steps that begins with a step needs, the more urgent
+ * the step is.
+ */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -65,14 +68,14 @@ export interface DriveDependencies
   readonly inboxEveryMs: number;
 }
 
-/** How to drive a slice of a run. A slice ends when the run can only wait. */
+/** Options for one slice of a run's execution. A slice ends when the run can only wait. */
 export interface SliceOptions {
   readonly memory: DriveMemory;
   /** True if webhooks report when jobs end, so that polling is only a fallback. */
   readonly webhooks: boolean;
   /** Aborted when the slice has run long enough and must start nothing new. */
   readonly end: AbortSignal;
-  /** Returns true if another job of the engine must perform the command. */
+  /** Returns true if the engine must perform the command in a separate job. */
   readonly isDelegated: (command: Command) => boolean;
   /**
    * Hands a command to the engine, unless the engine already has it. `place`: number of the run's commands ahead of
@@ -82,7 +85,7 @@ export interface SliceOptions {
 }
 
 export interface DriveOptions {
-  /** How to drive one slice. Default: the run is driven until it finishes, pauses or is stopped. */
+  /** Options for executing only one slice. Default: the run is executed until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
   /** How long the lease lasts if the process no longer renews it, in milliseconds. */
@@ -97,9 +100,12 @@ export interface DriveOptions {
 /** After this many milliseconds without a result, a delegated command is delegated again. */
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
-/** Facts that a drive passes from slice to slice outside the journal; a crash loses them. */
+/** Data that one slice passes to the next outside the journal. A crash loses it. */
 export class DriveMemory {
-  /** Earliest time for retrying each command, in epoch milliseconds. Infinity: not in this drive. */
+  /**
+   * Earliest time for retrying each command, in epoch milliseconds. Infinity: no retry in the current execution of the
+   * run.
+   */
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;

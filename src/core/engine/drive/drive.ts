@@ -20,7 +20,9 @@ import {
 import type { DriveDependencies, DriveOptions, Schedule } from "./drive-tools.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
-/** Resolves with the time when the run is due again, in epoch milliseconds; null if the run is idle. */
+/**
+ * Executes the run. Resolves with the time when the run is due again, in epoch milliseconds; null if the run is idle.
+ */
 export function drive(
   deps: DriveDependencies,
   state: RunState,
@@ -136,7 +138,9 @@ class Driver {
     return at > this.#deps.now() ? { wakeAt: at } : null;
   }
 
-  /** Interrupts polling for work that the run no longer waits for. The next drive continues the polling. */
+  /**
+   * Interrupts polling for work that the run no longer waits for. The polling continues when the run is next executed.
+   */
   #leaveLate(): void {
     const { slice } = this.#options;
     const isIdle = isRunFinal(this.#state.status) || this.#state.status === "paused";
@@ -159,7 +163,7 @@ class Driver {
     inbox: readonly InboxEntry[] = [],
   ): Promise<Parked | null> {
     const { status, pause } = this.#state;
-    // A daily cap resets the next day.
+    // A run that a daily cap paused is due again when the cap resets.
     const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
     const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
     const wake = this.#options.slice && { at: wakeAt, memo: this.#commands.memo(at === null) };
@@ -217,7 +221,7 @@ class Driver {
 
   /** Reads the remaining budgets in advance, because a refused commit requires reading the whole journal again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
-    // A bill alone says nothing new about the wallet, because the charge is already deducted.
+    // A final charge alone leaves the wallet unchanged, because the service has already deducted it.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
     const headrooms = await this.#deps.spending.headrooms(moves);
     return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
@@ -305,7 +309,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** Wake-ups from now on apply to the next turn. */
+  /** Forgets earlier wake-ups. A wake-up from now on ends the next wait. */
   turn(): void {
     this.#isWoken = false;
   }
@@ -344,7 +348,10 @@ interface Leaving {
   readonly stop: AbortSignal;
 }
 
-/** Providers' results cannot be requested again, so they are left in the inbox for the next drive. */
+/**
+ * Sends unrecorded results of providers to the run's inbox for the next process, because they cannot be requested
+ * again.
+ */
 async function leaveToNext(leaving: Leaving, state: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
   for (const answer of answers) {
@@ -387,7 +394,7 @@ interface Keeping {
 
 const BUSY_EVERY_MS = 50;
 
-/** While the run is busy, reads its inbox at most every `BUSY_EVERY_MS`. */
+/** Reads a run's inbox; while the run is busy, at most every `BUSY_EVERY_MS`. */
 class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
@@ -405,7 +412,7 @@ class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** Entries for which `isPending` returns true are left for a later call. */
+  /** Returns the inbox entries. Leaves entries for which `isPending` returns true to a later call. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
@@ -420,7 +427,10 @@ class InboxReader {
   }
 }
 
-/** Calls `lost` if another process has taken over the run, or if the journal fails. */
+/**
+ * Renews the lease and watches the inbox. Calls `lost` if another process has taken over the run, or if the journal
+ * fails.
+ */
 async function keepRun(
   keeping: Keeping,
   lease: Lease,

@@ -30,13 +30,13 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** The drive keeps `state` up to date. */
+/** A run to execute under a lease. The execution keeps `state` up to date. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Returns the options for a slice, given the previous slice's memory. Default: drive until idle. */
+  /** Returns the options for a slice, given the previous slice's memory. Default: execute the run until it is idle. */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
   readonly tools?: DriveTools | null;
 }
@@ -47,7 +47,6 @@ interface DriveEnd {
   readonly tools: DriveTools | null;
 }
 
-/** Throws {@link RunBusyError} if another process holds the lease. */
 export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
   const { store } = parts;
   const holder = thisHolder(randomUUID());
@@ -57,8 +56,7 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
     try {
       return await driveLeased(parts, leased, outcome);
     } catch (error) {
-      // Another version may be able to read events that this version cannot, and must not have to wait for the lease to
-      // expire.
+      // Release the lease at once: another version of Showrunner may be able to read events that this version cannot.
       await store.releaseLease(outcome.lease).catch(() => {});
       throw error;
     }
@@ -75,7 +73,7 @@ function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: 
 
 export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
   const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
-  // The engine requests the quotes itself.
+  // A worker has the run and requests the quotes itself.
   if (!outcome.acquired) return;
   apply(state, outcome.event);
   const writer = new RunWriter({ ...parts, onEvents: () => {} }, state, outcome);

@@ -71,12 +71,12 @@ export interface RunPause {
   readonly flag: string | null;
 }
 
-/** The result of a run. `O` is what the pipeline returns; in `P`, parts may be null. */
+/** The result of a run. `O` is the type of the pipeline's outputs; `P` is the same type with parts that may be null. */
 export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 
 interface AnyRun {
   readonly id: string;
-  /** What was charged, minus refunds. */
+  /** The amount charged, minus refunds. */
   readonly cost: { readonly micros: number; readonly usd: string };
   readonly report: RunDocument;
   /** How the code passed to `resume` differs from the run, if the changes were not accepted; otherwise null. */
@@ -108,7 +108,7 @@ interface PausedRun<P> extends AnyRun {
   readonly pause: RunPause;
 }
 
-/** A handle for a run that this process drives or follows. */
+/** A handle for a run that this process executes or follows. */
 export interface RunHandle<O = unknown, P = unknown> {
   /** The run's id, as used by `resume` and the command line. */
   readonly id: string;

@@ -34,7 +34,7 @@ export class RunSupervisor {
     return this.#driven.get(runId)?.handle;
   }
 
-  /** Returns the existing handle if this process already drives the run, unless `how` changes the run. */
+  /** Returns the existing handle if this process already executes the run, unless `how` changes the run. */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const { runId } = known;
@@ -64,7 +64,7 @@ export class RunSupervisor {
         if (how.followOther === undefined || !(error instanceof RunBusyError)) throw error;
         return how.followOther(updates, stop.signal);
       });
-      // The handle outlives the drive and would keep the tools in memory.
+      // The handle lives longer than the execution and would keep the tools in memory.
       ready = null;
       const done = driven.finally(() => {
         turn.rest();
@@ -84,7 +84,7 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Drives again if a change is pending, the run was resumed, or the cause of the pause is gone. */
+  /** Executes the run. Repeats this if a change is pending, the run was resumed, or the cause of the pause is gone. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -152,7 +152,7 @@ export class RunSupervisor {
       const leftMs = Math.max(0, Math.min(until, resumeAt) - clock.now());
       await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
       if (signal.aborted) return false;
-      // A message, perhaps a stop: drive the run to process it.
+      // A message, such as a stop, has arrived: execute the run to process it.
       if ((await store.inbox(runId)).length > 0) return true;
       if (await isPauseOver(pause, { client, clock, signal })) return true;
     }

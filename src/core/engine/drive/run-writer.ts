@@ -22,7 +22,7 @@ import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifications.ts";
 import type { DriveTools } from "./drive-tools.ts";
 
-/** Another process took over the run, so this process stopped and wrote nothing more. */
+/** Another process took over the run, so this process stopped and wrote no more events. */
 export class RunTakenOverError extends ShowrunnerError {
   readonly code = "RUN_TAKEN_OVER";
   constructor(runId: string) {
@@ -43,7 +43,10 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
 
-/** Every write throws {@link RunTakenOverError} once another process has taken the run's lease. */
+/**
+ * Writes a run's events to the journal. Every write throws {@link RunTakenOverError} once another process has taken the
+ * run's lease.
+ */
 export class RunWriter {
   readonly lease: Lease;
   tools: DriveTools | null = null;
@@ -60,7 +63,10 @@ export class RunWriter {
     this.#committedMicros = committedMicros(state);
   }
 
-  /** Writes events already applied to the state, or returns the headroom if their holds exceed it. */
+  /**
+   * Writes events that were already applied to the state. If they reserve more money than is available, writes nothing
+   * and returns the available amount.
+   */
   async commit(
     events: readonly RunEvent[],
     inbox: readonly InboxEntry[],
@@ -95,7 +101,7 @@ export class RunWriter {
     await this.#write(events, inbox);
   }
 
-  /** Applies events to the state without writing them; they must also be passed to the next write. */
+  /** Applies events to the state without writing them. The same events must be passed to the next write. */
   take(events: readonly RunEvent[]): void {
     const at = this.#parts.clock.now();
     for (const event of events) {
@@ -104,7 +110,9 @@ export class RunWriter {
     }
   }
 
-  /** Releases the lease in the same commit. If a message has arrived, writes nothing and returns false. */
+  /**
+   * Writes the events and releases the lease in one commit. If a message has arrived, writes nothing and returns false.
+   */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
@@ -149,7 +157,7 @@ export class RunWriter {
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const leaving = isIdle ? "idle" : more.park === true ? "parked" : "continues";
-    // Counting a large state takes a while, so start with its minimum, one per step.
+    // Measuring a large state takes long, so start with its minimum weight, which is one per step.
     const weight = tools?.weight ?? this.#state.planned.plan.steps.length;
     const isDue = isSnapshotDue(this.#tail + events.length, weight, leaving);
     const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;

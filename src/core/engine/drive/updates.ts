@@ -4,7 +4,10 @@ import type { JournalStore, Progress, RunUpdate } from "../../journal/store.ts";
 /** Number of events kept in memory. Readers that are further behind read older events from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/** Every reader gets all events from the start, but progress only from when it joined. */
+/**
+ * Distributes a run's updates. Every reader gets all events from the beginning, but progress only from the time it
+ * starts to read.
+ */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;

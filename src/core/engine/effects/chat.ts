@@ -24,9 +24,9 @@ import { filesOf, localInput } from "./local-code.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** An answer that arrives too late must be paid for again, so the limit is long. */
+/** Time limit for a chat. It is long, because an answer that arrives later is lost and must be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** Waits of up to this length for a bill are not interrupted by a stop. */
+/** A stop does not interrupt waits for a bill that are at most this long. */
 const PATIENT_MS = 4_000;
 /** Maximum wait for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;
@@ -131,8 +131,8 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // The first reads continue after a stop, because they usually find the bill. A job that is still missing then is
-    // given up.
+    // A stop does not interrupt the first reads, because they usually find the bill. Stop early if the service does not
+    // find the job.
     const isShort = waitMs <= PATIENT_MS;
     if ((signal.aborted && !isShort) || (isMissing && waitMs > SHORT_MS)) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});

@@ -28,7 +28,7 @@ import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
 const RECORDED_AT_ONCE = 250;
-/** Paid outputs are downloaded before new work is requested. */
+/** Priority level that puts downloads of paid outputs ahead of requests for new work. */
 const FIRST = 300;
 
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
@@ -56,7 +56,7 @@ export const download: Effect<"download"> = async (command, context) => {
     if (error instanceof DamagedOutputError) {
       return uncopied(command, context, sentence`the downloaded file is damaged: ${cleanText(error.damage)}`);
     }
-    // Only the service's answer about the job proves that the output is deleted, not the storage server's answer.
+    // Only the service can prove that the output is deleted. A response of the storage server is no proof.
     const isOfService = error instanceof DownloadError && error.status === null;
     if (isOfService && (error.reason === "expired" || error.reason === "no-url"))
       return saysLess(command, context, error);
@@ -74,7 +74,7 @@ export const download: Effect<"download"> = async (command, context) => {
 /** Failures that an immediate retry would repeat. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
-/** If the service keeps refusing an expired output, the output is recorded as gone. */
+/** Records a failed download. If the service keeps refusing an expired output, records the output as gone. */
 function uncopied(
   command: Download,
   context: EffectContext,
@@ -101,7 +101,7 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
   return output?.phase === "lapsed" || isOver(output ?? {}, Math.min(now, now + context.client.clockOffsetMs()));
 }
 
-/** An output that the service no longer lists counts as available until it may have expired. */
+/** Treats an output that the service no longer lists as available until it may have expired. */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;
   const { state, now } = context;
@@ -125,7 +125,7 @@ export const place: Effect<"place"> = async (_command, context) => {
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
   const ready: UnplacedOutput[] = [];
-  // The decision to place files has already made this turn long, so other work goes first.
+  // Deciding which files to place took long, so let other work run first.
   await new LongWork().pause(state.planned.plan.steps.length);
   let rest = done();
   for (const unplaced of runOutcome(state).toPlace) {
@@ -166,7 +166,9 @@ interface ExpectedFile {
   readonly placedSha256: string;
 }
 
-/** Returns a subfolder only if a file name is already taken by other bytes or another run. */
+/**
+ * Returns the run's subfolder if another run or different content already uses a file name; otherwise an empty string.
+ */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
   const folder = `${runId}/`;

@@ -61,7 +61,7 @@ export interface EffectContext {
   readonly priority: number;
   readonly turn: Turn;
   emit(events: readonly RunEvent[]): void;
-  /** Resolves when the emitted events are in the journal or the drive ends. */
+  /** Resolves when the emitted events are in the journal or the run's execution ends. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
   /** Reports a failure while the effect continues. Returns the delay before a retry, in milliseconds. */
@@ -117,14 +117,13 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 
 type Without = { readonly without: EffectResult };
 
-/** Returns the effect's result as `without` if `prepare` fails or the run stops meanwhile. */
+/** Prepares a request. If this fails or the run is stopped meanwhile, returns the effect's result as `without`. */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
   { signal, state }: Pick<EffectContext, "signal" | "state">,
 ): Promise<T | Without> {
   try {
     const ready = await prepare();
-    // Preparing may take long. If the run was stopped or taken over meanwhile, send nothing.
     return signal.aborted ? { without: done() } : ready;
   } catch (error) {
     return { without: signal.aborted ? done() : endedBy(error, state) };

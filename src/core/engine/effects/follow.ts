@@ -29,7 +29,6 @@ import { type Effect, type EffectContext, type Polls, placed } from "./effect.ts
 
 const AGAIN_MS = 5_000;
 
-/** The final result is always read from GET /jobs/{id}. */
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal } = context;
@@ -201,7 +200,7 @@ async function jobEnd(command: Follow, context: JobContext, { job, outcome }: En
 
 const CLOCK_MS = 10 * 60_000;
 
-/** Returns why this cannot be the request's job; null if it can, or if a person adopted it. */
+/** Returns why the request cannot have created this job; null if it can, or if a person assigned the job to it. */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
   if (isAdopted === true) return null;
@@ -225,7 +224,10 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} did not run with the prompt of the request; ${found}`;
 }
 
-/** True if neither prompt contains the other; services may shorten prompts or use templates. */
+/**
+ * Returns true if neither prompt contains the other. A service may report a shortened prompt or insert the prompt into
+ * a template.
+ */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -288,7 +290,7 @@ function doubted(
   const isUnresolved = phase === "unresolved";
   const events: RunEvent[] = [];
   if (isNewDoubt(doubt, lack, now)) events.push({ type: "job.doubted", ...target, message: lack });
-  // The cost is already known, whatever happens to the outputs.
+  // Record the cost now, because it does not depend on the outputs.
   const isBill = job.jobId === jobId && !isOther && costMicros === null && !isUnresolved;
   if (isBill) events.push(...billed(target, job, impossibleBill));
   const inMs = lookAgainMs(now - (doubt?.since ?? now));

@@ -73,7 +73,8 @@ async function sent(
   try {
     if (start !== undefined) {
       const headers = keyHeader(plan, command.key);
-      // Learn the secrets before sending, because the answer is recorded immediately.
+      // Collect the model's secrets before sending, because the answer is recorded immediately and must not contain
+      // them.
       const secrets = await learnSecretsOf(model);
       const { operation } = await withRoutes(() => start({ ...options, headers, abortSignal } as never));
       return accepted(command, plan, { operation, secrets }, context);

@@ -24,13 +24,13 @@ import { localCode } from "./local-code.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** At this age, an operation without a result is left to a person. */
+/** An operation that has no result at this age is left for a person to resolve. */
 const LONGEST_MS = DAY_MS;
 
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = attemptOf(context.state, command);
   const found = localCode(context, command.step, "generate");
-  // An operation left to a person needs no code. It is polled only where the code is available.
+  // An unresolved operation can wait without its code. It is polled only where the code is available.
   if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const model = found.code.model as VideoModel;
@@ -41,7 +41,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
     const operation = attempt.operation === undefined ? undefined : await unsealed(attempt.operation, model);
     const asked = await askStatus(model, { operation, abortSignal });
-    // Nothing that the provider says about a pending operation is recorded, so the model's secrets are not needed.
+    // A response about a pending operation is not recorded, so the model's secrets need not be removed from it.
     if (asked.answer?.status !== "pending") await learnSecretsOf(model);
     return await ended(command, asked, { plan, attempt }, context);
   } catch (error) {

@@ -32,7 +32,7 @@ async function placeholdersOf({ step: path, model, input }: Quote, context: Effe
   return expansions.placeholders({ path, model, input }, { plan, resolved: (ref) => resolvedSoFar(state, ref) });
 }
 
-/** If a refusal may be due to expired upload handles, asks once more with new handles. */
+/** Requests a price. If expired upload handles may have caused a refusal, requests it once more with new handles. */
 async function askTwice(command: Quote, asked: Asked, context: EffectContext): Promise<EffectResult> {
   try {
     return await ask(command, asked, context, false);
