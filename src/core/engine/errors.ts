@@ -43,9 +43,15 @@ export class OverBudgetError extends ShowrunnerError {
 
 /** The terms that a person accepts with a quote. */
 export interface Offer {
-  /** Id to pass once as `quote`, which starts this plan at these prices. Null if the plan cannot be started. */
+  /**
+   * The id of the quote. Pass it as `quote` to start this plan at these prices; it can be used once. Null if the plan
+   * cannot be started.
+   */
   readonly id: string | null;
-  /** Maximum cost in US dollars, as a decimal string, without open-ended steps. Null if nothing was priced. */
+  /**
+   * Maximum cost in US dollars, as a decimal string, not counting steps without an upper limit. Null if nothing was
+   * priced.
+   */
   readonly maximumUsd: string | null;
   /** When the id expires, in epoch milliseconds. Null if there is no id. */
   readonly expiresAt: number | null;
@@ -93,7 +99,7 @@ export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
   readonly balanceMicros: number;
-  /** Where to add funds. Null if unknown. */
+  /** The web page for adding funds; null if unknown. */
   readonly fundingUrl: string | null;
   constructor(found: Pick<WalletShortError, "leastMicros" | "balanceMicros" | "fundingUrl">) {
     const { leastMicros, balanceMicros, fundingUrl } = found;
@@ -107,7 +113,7 @@ export class WalletShortError extends ShowrunnerError {
   }
 }
 
-/** A run with this id exists already, with a different pipeline or input. Nothing was submitted. */
+/** A run with this id exists already, with a different pipeline, input, profile or tags. Nothing was submitted. */
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;
@@ -125,7 +131,7 @@ export class RunDiffersError extends ShowrunnerError {
   }
 }
 
-/** Another process is driving the run. */
+/** Another process is executing the run. */
 export class RunBusyError extends ShowrunnerError {
   readonly code = "RUN_BUSY";
   readonly runId: string;

@@ -1,4 +1,4 @@
-// What the wings need of the engine beside a `Showrunner`. A name that a user needs is in `src/index.ts`.
+// Exports for the other parts of the library. Names for users are exported from `src/index.ts`.
 
 export { describeDatabase } from "../journal/open.ts";
 export { openSqliteJournal } from "../journal/sqlite.ts";

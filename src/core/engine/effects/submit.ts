@@ -40,7 +40,6 @@ export const submit: Effect<"submit"> = async (command, context) => {
     } catch (error) {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       const serviceFailure = bucketAway(error);
-      // Nothing from this attempt has left this machine yet.
       if (serviceFailure !== null) {
         return { end: mayExist ? "unreachable" : "notSent", events: [], serviceFailure };
       }
@@ -75,7 +74,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** After this time, the service's list contains the job of an unanswered request, if it created one. */
+/** How long the service may take to list the job that an unanswered request created. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /** Looks for the job of a request whose step has changed. Returns null if the search has no certain result. */
@@ -83,7 +82,7 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;
   const { lastSentAt } = attemptOf(state, command);
-  // An earlier process may have kept sending until it died.
+  // An earlier process may have repeated the request until it died.
   const lastAt = Math.max(lastSentAt!, Math.min(state.drivenSince ?? now(), lastSentAt! + RESENT_EVERY_MS));
   let jobId: string | null | undefined;
   try {
@@ -99,7 +98,10 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
   return done({ type: "job.submitted", step, attempt, jobId, model, replayed: true, ...serviceClock(context) });
 }
 
-/** Returns null if the request can be repeated: the service responds and still remembers its key. */
+/**
+ * Returns null if the request can be repeated, that is, if the service responds and still remembers the idempotency
+ * key.
+ */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
   try {
@@ -114,7 +116,10 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
   return isForgotten ? leftOpen(command, context, { message: TOO_OLD, cause: "too old" }) : null;
 }
 
-/** Returns the time after which the service may have forgotten the request's idempotency key. */
+/**
+ * Returns the latest time for sending the request. After that, the service may have forgotten the idempotency key, or
+ * the send must be recorded first.
+ */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
   const forgottenAt = ((mayExist ? intendedAt : null) ?? now()) + idempotencyWindowMs;
@@ -176,7 +181,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** The step may name the model by an alias. */
+/** Returns the model's real id, because the step may use an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -190,7 +195,6 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** The repeated request was refused, but the first one may have created a job. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });

@@ -36,7 +36,6 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** Awaited before the cleanup, because the function may ignore the abort signal. */
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);

@@ -47,8 +47,8 @@ function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: Seen
   if (typeof config !== "object" || config === null) return null;
   const { fetch: ownFetch } = config;
   if (ownFetch !== undefined && typeof ownFetch !== "function") return null;
-  // Without a `fetch` option, packages guard redirected status URLs in their own `fetch`. The origin check replaces
-  // that guard.
+  // If the model has no `fetch` option, its package guards against redirected status URLs in its own `fetch`. The proxy
+  // replaces that `fetch`, so it checks the origin.
   const origin = ownFetch === undefined ? originNamed(config, operation) : null;
   const fetch: Fetch = (input, init) => seen.fetch(ownFetch ?? globalThis.fetch, { input, init, origin });
   return withField(model, "config", withField(config, "fetch", fetch));

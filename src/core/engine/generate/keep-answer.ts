@@ -63,7 +63,7 @@ interface Kept {
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
-/** `known`: media stored by earlier tries, by position. This call adds its own. */
+/** `known`: media that earlier tries stored, by position. This call adds the media that it stores. */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
   produced: readonly Made[],

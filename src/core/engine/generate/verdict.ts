@@ -74,7 +74,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** Removes secrets from the text, because providers may repeat the key that they refuse. */
+/** Describes an error without secrets, because a provider may repeat the API key that it refuses. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -83,7 +83,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** fal's package leaves these details of the response body out of the error's message. */
+/** Returns details from the response body, because fal's package leaves them out of the error's message. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -141,11 +141,11 @@ export interface Call {
 }
 
 const WORDS = new Set(["prompt", "text", "input"]);
-/** Minimum number of words by which text in any field is recognized as a prompt. */
+/** Minimum length, in characters, of a text that is recognized as the prompt in any field. */
 const LONG_WORDS = 20;
 const MEDIUM_CHARACTERS = 64;
 
-/** Only the request that starts the work contains the call's prompt or media. */
+/** Returns true if the request starts the work. Only that request contains the call's prompt or media. */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
   const { prompt, text } = options;
@@ -178,7 +178,7 @@ function mediaIn(value: unknown): readonly string[] {
  * Codes for a refusal by moderation. OpenAI sends them as the `code` of image errors, and fal as the `type` of errors.
  */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate's code for moderation, at the end of an error text. */
+/** Matches Replicate's moderation code, which ends an error text. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 
 /** Marks an error as a moderation refusal if the provider's code says so. `of`: what was refused, if certain. */

@@ -48,7 +48,7 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
   }
 
   async put(source: MediaSource): Promise<StoredMedia> {
-    // Reading a stream may take long, so it must not occupy a slot meanwhile.
+    // Reading a stream may take long, so it does not occupy a slot of the queue.
     if ("stream" in source) return this.#storeSpooled(this.#spool.spool(source));
     const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
     if (expected === undefined) return this.queue.add(() => this.#storeSpooled(this.#spool.spool(source)));

@@ -18,7 +18,7 @@ import {
 } from "./media-store.ts";
 import { type HeldMedia, heldMedia } from "./place-file.ts";
 
-/** Files up to this age count as recent without a look at the disk's clock. */
+/** Files up to this age count as recent, so the clock of the machine that stores them is not read. */
 const YOUNG_MS = GRACE_MS / 12;
 
 export interface FolderStore extends MediaStore {
@@ -128,7 +128,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
   }
 }
 
-/** If another process has just touched a discarded file, the file is moved back. */
+/** Moves unused files aside before they are deleted. If another process has just touched a file, moves it back. */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
   readonly #files: MediaFiles;

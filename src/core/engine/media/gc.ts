@@ -17,7 +17,7 @@ export interface GcReport {
   readonly dryRun: boolean;
   /** Ids of removed runs, oldest first. */
   readonly runs: readonly string[];
-  /** Old finished runs that were kept, because a process is executing them or money is still held for them. */
+  /** Old finished runs that were kept, because a process is executing them or money is still reserved for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
   /** Number of requests whose only reusable result was removed, so that a later run has to pay for them again. */
   readonly reusable: number;
@@ -42,7 +42,10 @@ interface GcParts {
 
 const MONTH_MS = 30 * DAY_MS;
 
-/** Results of removed runs can no longer be reused, unless a remaining run has reused them. */
+/**
+ * Removes old finished runs and unused media. The results of removed runs can no longer be reused, unless a remaining
+ * run has reused them.
+ */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
   const dryRun = options.dryRun ?? false;
@@ -149,7 +152,7 @@ async function mediaInUse(store: JournalStore, except: readonly string[] = []): 
 }
 
 async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
-  // List first, so that the references are read after each discard.
+  // List discarded media before reading the references. Otherwise a reference added before a discard could be missed.
   const discarded = await collect(garbage.discarded());
   if (discarded.length === 0) return;
   const named = await mediaInUse(store);

@@ -73,7 +73,7 @@ export class UploadHandles {
 
   async #upload(sha256: string, { onProgress, ensure }: HandleOptions): Promise<string> {
     await ensure?.(sha256);
-    // A service may have made us download something else. Upload only media.
+    // Upload only media, because a service may have returned another kind of file as an output.
     await using held = await this.#media.hold([sha256]);
     const handle = await this.#client.upload({ path: held.path(sha256) }, { onProgress, kind: "media" });
     await this.#store.putHandle({
@@ -81,14 +81,13 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      // The expiry is by the service's clock, but is compared with the clock of this machine.
+      // Convert the expiry from the service's clock to the clock of this machine.
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;
   }
 }
 
-/** If the signal aborts, only this caller stops waiting; the work continues for others. */
 export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop: () => void = () => {};

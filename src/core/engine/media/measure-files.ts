@@ -35,7 +35,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** A relative path may have been resolved against another folder, so its end is compared. */
+/** Compares only the end of a relative path, because the path may have been resolved against another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }
@@ -62,7 +62,7 @@ function isUrl(path: string): boolean {
   return /^https?:\/\//i.test(path);
 }
 
-/** Identifies a URL by its hash, because its query may be secret. */
+/** Identifies a URL by its hash, because the URL's query may be secret. */
 function originOf(url: string): string {
   return hash("sha256", url);
 }

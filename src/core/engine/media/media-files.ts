@@ -64,7 +64,7 @@ export class MediaFiles {
   }
 
   async stat(sha256: string): Promise<Stats | null> {
-    // A symbolic link in a copied store may lead anywhere.
+    // Do not follow a symbolic link: in a copied store, it may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
     return found?.isFile() ? found : null;
   }
@@ -105,7 +105,7 @@ export class MediaFiles {
     await syncFolder(this.root);
   }
 
-  /** An intact file is not read again until it changes. */
+  /** Compares a file with its hash. Does not read an intact file again until it changes. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     const stamp = await unlessMissing(this.#stampOf(path));
@@ -118,7 +118,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** `change` may affect only the file's times, so a verified file stays verified. */
+  /** Keeps a verified file verified while `change` changes its times. `change` must not affect its content. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));

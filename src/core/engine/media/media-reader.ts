@@ -71,7 +71,7 @@ type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Files read in `work` belong to this owner, unless an enclosing call already set one. */
+/** Runs `work`. Files read in it belong to this owner, unless an enclosing call already set an owner. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
@@ -175,7 +175,7 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
 const BYTES_PER_MS = 10_000;
 const START_MS = 60_000;
 
-/** Replaces its thread if a file exceeds its time or memory limit. */
+/** Reads files on a worker thread, one at a time. Replaces the thread if a file exceeds the time or memory limit. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;
@@ -260,13 +260,16 @@ class ReadingThread {
 
 export const mediaReader = new MediaReader();
 
-/** Returns a fault if the file is not of `kind` or could not be read. Null allows any kind. */
+/**
+ * Returns facts about a media file, or a fault if the file is not of `kind` or could not be read. If `kind` is null,
+ * any kind is accepted.
+ */
 export async function measureMedia(path: string, kind: FileKind | null): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind });
   return "is" in answered ? answered.is : answered;
 }
 
-/** Returns what is wrong with a downloaded output; null if nothing is, or if it could not be read. */
+/** Returns what is wrong with a downloaded output; null if nothing is wrong or if the file could not be read. */
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });
   return "is" in answered ? answered.is : null;

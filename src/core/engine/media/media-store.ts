@@ -47,7 +47,7 @@ export interface MediaStore {
   sizeOf(sha256: string): Promise<number | null>;
   /** Returns the path of the stored file, even if it does not exist; null if the store is not on a local disk. */
   path(sha256: string): string | null;
-  /** Provides these bytes as local files. Checks fetched bytes against their hash. */
+  /** Provides stored bytes as local files. Checks bytes that were fetched from a bucket against their hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
   /** Streams the bytes, or a range of them, without checking the hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
@@ -79,7 +79,7 @@ export interface MediaStore {
   readonly garbage: MediaGarbage;
 }
 
-/** Younger bytes are never removed, because a run may be about to refer to them. */
+/** Bytes younger than this are never removed, because a run may be about to refer to them. */
 export const GRACE_MS = HOUR_MS;
 
 export const FILES_AT_ONCE = 16;

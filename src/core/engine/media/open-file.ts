@@ -14,13 +14,16 @@ export class ForbiddenFileError extends Error {}
 
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
-  /** On Linux, leads to the open file; on other systems, another file may have taken its place. */
+  /**
+   * Path of the file. On Linux, it always leads to the open file; on other systems, another file may have replaced that
+   * file.
+   */
   readonly path: string;
 }
 
 /** `from`: the allowed files and folders, with links resolved; null allows any file. */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
-  // Opening a pipe that has no writer would block.
+  // Do not block on a pipe that has no writer.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
     // Do not reveal whether a forbidden file exists.
     throw from === null || from.some((allowed) => isWithin(allowed, path)) ? error : outside(from);
@@ -58,7 +61,7 @@ async function isWithinAny(from: readonly string[], place: string): Promise<bool
 const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
 
-/** Errors omit the URL's query, which may be secret. */
+/** Fetches a file into the media store. Errors omit the URL's query, because the query may be secret. */
 export async function fetchFile(
   url: string,
   media: MediaStore,

@@ -18,7 +18,6 @@ export class DamagedOutputError extends MalformedResponseError {
   }
 }
 
-/** Throws {@link DamagedOutputError} if the output is incomplete or not what the service states. */
 export async function downloadOutput(
   client: Pick<Client, "download">,
   source: Exclude<DownloadSource, string>,

@@ -36,7 +36,10 @@ const COPIES_AT_ONCE = 8;
 
 const turns = new Map<string, Promise<unknown>>();
 
-/** Makes no hard links, because editing a file must not change the only copy of a paid result. */
+/**
+ * Copies files into a folder. Makes no hard links, because editing a file must not change the only copy of a paid
+ * result.
+ */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
     const byFolder = Map.groupBy(
@@ -151,7 +154,6 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
 
 const roots = new Map<string, string>();
 
-/** Throws {@link MediaPathError} if the folder now leads elsewhere. */
 async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
   const root = await realpath(outDir);
@@ -163,7 +165,6 @@ async function rootOf(outDir: string): Promise<string> {
   );
 }
 
-/** Throws if a symbolic link leads out of `outDir`. */
 async function makeFolder(outDir: string, folder: string): Promise<string> {
   const root = await rootOf(outDir);
   let reached = root;

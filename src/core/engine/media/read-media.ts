@@ -5,7 +5,7 @@ import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, MediaFacts, Question, StatedFacts } from "./media-reader.ts";
 import { Bytes, missingEnd, soundFramesIn } from "./whole.ts";
 
-/** Colour profiles and previews may precede an image's dimensions, so this much is read. */
+/** Number of bytes to read from an image. Its dimensions may follow colour profiles and previews. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
@@ -88,7 +88,7 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
     if (picture !== null) return { fault: "it contains video, not only sound" };
     const lacks = contentType.startsWith("video/") ? "pictures or sound" : "sound";
     if (durationMs === 0) return { fault: `it contains no ${lacks} (${contentType}, 0 ms)`, isEmpty: true };
-    // Such containers have a video type even if they contain only audio.
+    // Some containers have a video type even if they contain only audio.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };
   }
   if (picture === null) return { fault: `it contains no video (${contentType})` };

@@ -137,7 +137,7 @@ function wholeEbml(file: Bytes): Whole {
   });
 }
 
-/** Null if the element is incomplete. `size` is null if the writer did not state it. */
+/** Returns an element's header; null if it is incomplete or invalid. `size` is null if the writer did not state it. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
@@ -218,7 +218,7 @@ interface Frame {
   readonly sort: string;
 }
 
-/** Frames must continue to the end of the file, or to the end that its header states. */
+/** Checks that the last frame is complete and that the file is as long as its header states. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -369,7 +369,7 @@ export class Bytes implements Disposable {
   }
 }
 
-/** `next` returns where the next part begins, or the result of the check. */
+/** Checks a file part by part. `next` returns where the next part begins, or the result of the check. */
 function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
     const then = next(at);

@@ -37,7 +37,7 @@ export interface SpendingTotals {
     readonly heldMicros: number;
     readonly endsAt: number | null;
   }[];
-  /** Caps on `tag=*`, which hold for each value of the tag separately. */
+  /** Caps on `tag=*`. Each cap applies to every value of the tag separately. */
   readonly capsPerValue: readonly {
     readonly tag: string;
     readonly capMicros: number;
@@ -158,7 +158,7 @@ export class SpendingWatch {
     this.#failures = failures;
   }
 
-  /** Returns what is left under the limits. `moves`: true if the wallet's balance may have grown. */
+  /** Returns the amounts that the limits still allow. `moves`: true if the wallet's balance may have grown. */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
@@ -183,7 +183,10 @@ export class SpendingWatch {
     return { limit: "cap", headroomMicros, committedMicros, cap: capTerms(cap, this.#parts.caps.timeZone) };
   }
 
-  /** Returns the limits to check when a commit reserves money, or a headroom of zero if the balance cannot be read. */
+  /**
+   * Returns the limits to check when a commit reserves money. If the balance cannot be read, returns a headroom of
+   * zero.
+   */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
     const caps = this.#caps();
@@ -206,7 +209,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns what is left under the limit that refused a commit. `submitting`: true if this run has unconfirmed charges.
+   * Returns the amount that the limit still allows after it has refused a commit. `submitting`: true if a paid request
+   * of this run is in progress.
    */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
@@ -306,7 +310,7 @@ function capTerms({ tag, sinceAt, capMicros, isBudget, anyValueOf }: SpendingCap
   const isPlain = tag === null && sinceAt === null;
   const name = `${isPlain ? "spending cap" : "cap"} of ${formatUsd(capMicros)} USD`;
   const day = sinceAt === null ? "" : ` a day (${timeZone})`;
-  // A cap given for one value would not replace the cap of this option.
+  // Name the cap on `tag=*`, because a cap on one value would not replace it.
   const scope = anyValueOf === undefined ? tag : tagText(anyValueOf, ANY_VALUE);
   const before = scope === null ? "" : `${scope}:`;
   const after = sinceAt === null ? "" : "/day";

@@ -7,7 +7,7 @@ import { InvalidOptionError } from "../../kit/errors.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { WalletShortError } from "../errors.ts";
 
-/** How long a balance is trusted, in milliseconds, because others may spend from the same wallet. */
+/** How long a balance is trusted, in milliseconds. Others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
 /** Balance reads go before other requests, because submissions wait for them. */
 const PRIORITY = 200;
@@ -18,7 +18,7 @@ export interface WalletReading {
   readonly mark: number;
 }
 
-/** The wallet's balance, read rarely, because the journal adds up what runs reserve and are charged. */
+/** Reads the wallet's balance. Rare reads are enough, because the journal adds up what runs reserve and are charged. */
 export class Wallet {
   readonly #parts: {
     readonly client: Client;
@@ -76,7 +76,7 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** Returns the balance, which is read again if less than `neededMicros` is left; null if the service reports none. */
+  /** Returns the balance; null if the service reports none. Reads it again if it is below `neededMicros`. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
@@ -115,8 +115,8 @@ const MOST_ASKED = 20;
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * Returns the event that moves a run to another key or address of its account. Throws if the service there knows none
- * of the run's jobs.
+ * Returns the event that moves a run to another key or address of its account. Throws if the run has jobs and the
+ * service finds none of them with the new key.
  * @throws InvalidOptionError
  */
 export async function accountMove(

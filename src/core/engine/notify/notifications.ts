@@ -129,7 +129,7 @@ function unusable(file: string): InvalidOptionError {
   );
 }
 
-/** Longer messages are cut, because the receiver may be a phone. */
+/** Longer messages are truncated, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
@@ -209,14 +209,14 @@ export class Notifier {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController();
-      // Ignore errors of the journal. The process that drives a run reports them.
+      // Ignore errors of the journal. The process that executes a run reports them.
       await this.deliverDue().catch(() => {});
       if (this.#closing.signal.aborted) return;
       await this.#rest(this.#wake.signal);
     }
   }
 
-  /** Waits without keeping the process alive, because a later process can deliver what is left. */
+  /** Waits without keeping the process alive, because a later process can deliver the remaining notifications. */
   #rest(wake: AbortSignal): Promise<void> {
     return new Promise((done) => {
       if (wake.aborted) return done();
@@ -342,7 +342,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** Returns the target without the path of a URL, which may be secret. */
+/** Returns the target. Omits the path of a URL, because the path may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }

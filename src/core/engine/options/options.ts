@@ -57,8 +57,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly media?: string | undefined;
   /**
-   * The folder on this machine for downloaded files, named by content hash. If `media` is a bucket, this folder holds
-   * cached copies. Default: `media` beside the journal, or in `.showrunner`.
+   * The folder on this machine for downloaded files, which are named by content hash. If `media` is a bucket, this
+   * folder holds cached copies. Default: `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
   /**
@@ -123,8 +123,8 @@ interface DriveOptions {
 export interface RunOptions extends DriveOptions {
   /**
    * What to do if a run with this `id` exists. `resume`: continue the run if its plan and input are identical (or
-   * follow it if another process drives it), otherwise throw {@link RunDiffersError}. `fail`: throw
-   * {@link RunExistsError}. Default `resume`.
+   * follow it if another process executes it), otherwise throw {@link RunDiffersError}. `fail`: throw {@link
+   * RunExistsError}. Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
   /** The run's id, made of letters, digits, `.`, `_` and `-`. Default: a generated id. */
@@ -269,9 +269,9 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly requestId?: string | undefined;
   /**
-   * True if the run's account has a new key, or its service a new address. Accepted only if the service finds one of
-   * the run's jobs there, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default
-   * false: a run with another key or address is refused.
+   * True if the run's account has a new key, or its service a new address. Accepted only if the service now finds one
+   * of the run's jobs, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false: a
+   * run with another key or address is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
@@ -294,7 +294,7 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Checks what would otherwise fail, or do harm, only after a run is stored. */
+/** Checks options that would otherwise fail, or do harm, only after a run is stored. */
 export function checkOpenOptions({ leaseMs, idempotencyWindowMs, follow }: OpenOptions): void {
   checkWhole("leaseMs", leaseMs, { least: SHORTEST_LEASE_MS, most: LONGEST_LEASE_MS });
   checkWhole("idempotencyWindowMs", idempotencyWindowMs, { least: 1 });
@@ -330,7 +330,6 @@ export function checkOneOf(option: string, value: unknown, known: readonly strin
   throw new InvalidOptionError(option, `${valueText(value)} is not valid; use ${known.join(", ")}.`);
 }
 
-/** Returns the text, or undefined if there is none. */
 export function textOption(option: string, value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : checkText(option, value);
 }

@@ -15,7 +15,7 @@ import { stopWaiting } from "../media/handles.ts";
 import type { StepPrice } from "./totals.ts";
 
 export interface Estimated {
-  /** Price in micro-dollars. Null if the service must measure the inputs before it can quote one. */
+  /** Price in micro-dollars. Null if the service must measure the inputs before it can quote a price. */
   readonly costMicros: number | null;
   readonly reason: string | null;
 }

@@ -184,7 +184,10 @@ function keyOf(sha256: string): string {
   return `${MEDIA}${checkHash(sha256).slice(0, 2)}/${sha256}`;
 }
 
-/** Discarded objects can be restored for a day, because another process may still refer to them. */
+/**
+ * Removes objects in two stages. A discarded object can be restored for a day, because another process may still refer
+ * to it.
+ */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;
   readonly #bucket: Bucket;
@@ -240,7 +243,10 @@ class BucketGarbage implements MediaGarbage {
 /** Recently used copies are not evicted, because a process may be about to open them. */
 const IN_USE_MS = 10 * 60_000;
 
-/** Each user of a copy gets a separate hard link, so that no process can remove a file in use. */
+/**
+ * Caches media on the local disk. Each user of a copy gets a separate hard link, so that no process can remove a file
+ * in use.
+ */
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;

@@ -88,7 +88,7 @@ export function isBucketUrl(text: string): boolean {
 
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // Other parts of the URL may contain a secret, so messages never show the original URL.
+  // The URL may contain a secret, so messages never show it.
   if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not a bucket URL");
   if (url.username !== "" || url.password !== "")
     throw wrong(

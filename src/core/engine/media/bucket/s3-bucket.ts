@@ -193,7 +193,6 @@ export class S3Bucket implements Bucket {
   }
 }
 
-/** Returns null if the object does not exist. Throws if the bucket does not exist. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -205,7 +204,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Larger files are uploaded in parts of at least this size, each held in memory. */
+/** Larger files are uploaded in parts of at least this size. Each part is kept in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
@@ -305,7 +304,7 @@ class S3Upload {
   }
 }
 
-/** Servers that encrypt, or are not AWS, may use other ETags. */
+/** A server that encrypts objects or is not AWS may use other ETags. */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }
