@@ -63,7 +63,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly mediaDir?: string | undefined;
   /**
    * Which models `generate` steps call: those that they name (`call`), or the substitutes that functions return.
-   * Default: `call`. By default, the embedded local service makes all media itself, without calling a provider.
+   * Default: `call`; with the local service, substitutes that let this service make all media without calling a
+   * provider.
    */
   readonly providers?: "call" | Substitutes | undefined;
   /** How jobs are followed until they end. Default `auto`. */

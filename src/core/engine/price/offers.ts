@@ -18,7 +18,7 @@ export interface Offered {
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** A hash of other state that the quote depends on; null if there is none. */
+  /** A hash of the run's state that the quote depends on; null for a new run. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
@@ -37,7 +37,7 @@ type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Null means no maximum. */
+  /** `mostMicros` is null if the step has no maximum. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];
@@ -121,13 +121,13 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   const most = new Map(prices.map(({ step, mostMicros }) => [step, mostMicros]));
   const bounded = prices.map((price) => withinUnquoted(price, plan, maxUnquotedMicros));
   const open = openSteps(bounded);
-  // Nobody agreed to open-ended parts, so leave them out of the maximum.
+  // Nobody agreed to the cost of open-ended steps, so leave them out of the maximum.
   const known = bounded.map((price) =>
     price.mostMicros === null ? { ...price, costMicros: 0, mostMicros: 0 } : price,
   );
   const { max } = total({ ...plan, steps }, known).totalMicros;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? input : { input };
-  // For a large plan, hashing the steps' hashes is faster.
+  // Hash the steps separately and then their hashes, because this is faster for a large plan.
   const hashes = steps.map((step) => fingerprint(step as unknown as Json));
   const whole = { ...(runId === null ? plan : {}), steps: hashes };
   const kept = steps.slice(0, MOST_STEPS);

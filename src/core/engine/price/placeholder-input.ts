@@ -16,9 +16,9 @@ type Ref = Reference["$ref"];
 export interface PendingPlace {
   readonly field: string;
   readonly step: string;
-  /** `placeholder` if placeholder media are sent, null if a made-up id is sent. */
+  /** `placeholder` if a placeholder that the service accepts is sent; null if a made-up id is sent. */
   readonly by: "placeholder" | null;
-  /** True if the result is one of several fixed values, on which other fields' limits may depend. */
+  /** True if the result is not free text. The limits of other fields may depend on it. */
   readonly isChoice: boolean;
 }
 
@@ -161,7 +161,7 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
   if (isChoice || ref.output === "all" || bounds.length === 0) return null;
   const most = Math.min(...bounds);
   if (!isText) return most;
-  // It is unknown which of the allowed texts will be used.
+  // If only certain texts are allowed, it is unknown which of them will be used.
   const isClosed = schema !== null && (schema.examples().length !== 1 || schema.examples()[0] !== "x");
   return isClosed || most > MOST_CHARACTERS ? null : textOf(most);
 }
@@ -174,7 +174,7 @@ const LARGEST_PX = 4096;
 /** Maximum length of a placeholder, in milliseconds, to keep its upload short. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a placeholder of the expected size and one of the largest possible; null for video. */
+/** Returns a placeholder of the expected size and a placeholder of the largest possible size; null for video. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -316,7 +316,7 @@ function sampleObject(schema: Schema, root: Json, depth: number): Json {
 function sampleList(schema: Schema, root: Json, depth: number): Json {
   const least = typeof schema.minItems === "number" ? schema.minItems : 0;
   const most = typeof schema.maxItems === "number" ? schema.maxItems : 100;
-  // A recursive schema must end somewhere.
+  // Limit the depth of a recursive schema.
   const count = Math.min(most, 100, Math.max(least, depth > ENDLESS ? 0 : 1));
   return Array.from({ length: count }, (_, index) => sample(within(schema, index, root), root, depth + 1));
 }

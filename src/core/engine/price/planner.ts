@@ -144,7 +144,7 @@ export class Planner {
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
     const known = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
-    // A hosted service may not list all chat models, so a missing model proves nothing there.
+    // A hosted service may not list all chat models, so a missing model may still exist there.
     const isProof = this.#parts.service === "local";
     const catalog = isProof ? known : { ...known, lacksChat: () => false };
     const doubtful = isProof ? [] : unlistedChats(chats, known);

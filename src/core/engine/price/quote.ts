@@ -19,7 +19,7 @@ import { groupProblems, optionsOut, type PlanWarning, type StepPrice, total, unu
 
 /** A plan with prices. Requesting a quote costs nothing: uploads and estimates are free. */
 export interface Quote extends Offer {
-  /** False if there are problems. In that case nothing was priced. */
+  /** False if there are problems. If the plan itself is invalid, nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
   /** Possible mistakes in a plan that can run, such as paid steps whose result nothing uses. */
@@ -110,7 +110,8 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       });
     };
     /**
-     * Returns the price for the longest input. A step's own maximum limits it, because a step that costs more fails.
+     * Returns the price for the longest input. The step's own maximum limits this price, because a step that costs more
+     * fails.
      */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;

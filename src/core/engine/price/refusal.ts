@@ -79,7 +79,7 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     return [{ code: "refused", step, field, message: cleanText(error.message) }];
   }
   return details.map(({ field, reason, message }) => ({
-    // Only local functions may address callers, so ignore this reason in a service's response.
+    // Only local functions can write messages for callers, so ignore this reason in a service's response.
     code: reason === null || reason === FOR_CALLERS ? "refused" : cleanText(reason, 100),
     step,
     field: cleanText(field, 300),
@@ -102,7 +102,8 @@ export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): r
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
     return outputsOf(step).flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
-      // Another step may already have found the output gone, because the refused input was built earlier.
+      // Include outputs that another step has already found to be gone, because the refused input was built before
+      // that.
       const wasCreated = phase !== "pending" && phase !== "failed";
       const isGone = assetId !== null && (missing.has(assetId) || (isReused && unknown.has(assetId)));
       return wasCreated && isGone ? [lapse(step, { index })] : [];

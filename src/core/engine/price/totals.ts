@@ -265,17 +265,20 @@ function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<st
 export interface StepPrice {
   readonly step: string;
   readonly model: string | null;
-  /** Price in micro-dollars. Null if the service cannot quote one. */
+  /** Price in micro-dollars. Null if the service cannot quote a price. */
   readonly costMicros: number | null;
   /**
-   * `quoted`: the service quoted exactly this input. `provisional`: quoted with placeholders for media that do not
+   * `quoted`: the service quoted exactly this input. `provisional`: quoted with placeholders for results that do not
    * exist yet, and quoted again before the step is submitted. `unquotable`: the step runs only with a maximum. `free`:
    * costs nothing, like an upload. `reused`: an earlier run already has the result.
    */
   readonly basis: PriceBasis | "free" | "reused";
   /** The maximum cost, in micro-dollars, that the step or the run allows. Null if there is none. */
   readonly maxCostMicros: number | null;
-  /** The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null if open-ended. */
+  /**
+   * The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null if there is no upper
+   * limit.
+   */
   readonly mostMicros: number | null;
   /** Why there is no price, or what is required of media that do not exist yet. */
   readonly reason: string | null;
@@ -283,7 +286,7 @@ export interface StepPrice {
   readonly conditionalOn?: readonly string[];
   /** The option before this step's own option. The step runs, and is paid for, only if that option fails. */
   readonly insteadOf?: string;
-  /** Why no earlier result is reused. Not set if one is reused or there is nothing to explain. */
+  /** Why no earlier result is reused. Not set if a result is reused or there is nothing to explain. */
   readonly anew?: string;
 }
 

@@ -10,7 +10,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const output = z.object({
   index: z.int().nonnegative(),
-  /** SHA-256 of the source. Null for a voice, or if there is no copy of the media. */
+  /** SHA-256 hash of the stored copy. Null for a voice, or if there is no copy of the media. */
   sha256: sha256.nullable(),
   content_type: z.string().nullable(),
   asset_id: z.string().nullable(),
@@ -81,7 +81,7 @@ export const manifestSchema = z.object({
   }),
   /** IPTC's digital source type. Null for text, and for files made without a model. */
   digital_source_type: z.enum(sourceTypes).nullable(),
-  /** How the file was marked as machine-made. Not set if the file is identical to the output. */
+  /** How the file was marked as machine-made. Not set if the run writes no marks or no model made the file. */
   mark: z
     .discriminatedUnion("status", [
       z.object({

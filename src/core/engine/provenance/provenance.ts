@@ -60,7 +60,7 @@ export interface NamedOutput {
   readonly marked: PlannedMark | null;
 }
 
-/** Builds a file's manifest from the journal alone, so that a run always yields the same one. */
+/** Builds a file's manifest from the journal alone, so that a run always yields the same manifest. */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
   const { copy, width, height, durationMs, fps, index } = named.output;
@@ -258,7 +258,7 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Longer inputs are not repeated in the manifest beside every file. */
+/** Maximum length of an input in a manifest, in characters. For a longer input, the manifest contains only a hash. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
@@ -288,7 +288,7 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** True for a reference to a local file, whose place on the user's disk is private. */
+/** Returns true for a local file, because the file's path on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;

@@ -86,7 +86,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** Reads results in growing pages, because the first one is usually enough. */
+  /** Reads results in growing pages, because the first page is usually enough. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();

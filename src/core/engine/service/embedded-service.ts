@@ -11,7 +11,7 @@ import { LocalServiceMissingError, loadLocalService } from "../../kit/load-local
 export interface Service {
   readonly kind: "hosted" | "local";
   readonly client: Client;
-  /** The origin that runs are tied to, even if a local service restarts on another port. */
+  /** The origin that identifies the service in runs. It stays the same if a local service restarts on another port. */
   readonly origin: string;
   readonly missingKey?: InvalidOptionError | null;
   /** The error for all calls that need the service, if the options rule out using it. */
@@ -39,8 +39,9 @@ export interface ServiceOptions {
   /** True to use the local service and ignore the environment. Default false. */
   readonly local?: boolean | undefined;
   /**
-   * True to start no local service and send nothing to a hosted one, so that no key is needed. Runs can be read, decided,
-   * stopped and deleted; calls that need the service throw {@link InvalidOptionError}. Default false.
+   * True to start no local service and send nothing to a hosted one, so that no key is needed. Runs can be read,
+   * stopped and deleted, and people can decide on steps; calls that need the service throw {@link InvalidOptionError}.
+   * Default false.
    */
   readonly journalOnly?: boolean | undefined;
   /** Folder for the embedded local service. Default `.showrunner/local`. */
@@ -70,7 +71,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return hostedService(options, { client, missingKey: missing, close: () => client.close() });
 }
 
-/** With `journalOnly`, the client still tells which account the runs belong to. */
+/** With `journalOnly`, the client sends nothing but still identifies the account that the runs belong to. */
 function hostedService({ journalOnly }: ServiceOptions, of: Omit<Service, "kind" | "origin">): Service {
   const service = { ...of, kind: "hosted", origin: of.client.baseUrl } as const;
   if (journalOnly !== true) return service;
@@ -141,7 +142,10 @@ export interface SharedService {
 
 const HOST_CHECK_EVERY_MS = 500;
 const MOST_LOOKS = 20;
-/** After these errors, starting is tried again: another process is opening the folder, or still holds the port. */
+/**
+ * After these errors, starting the service is tried again: another process is opening the folder, or still holds the
+ * port.
+ */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
@@ -192,7 +196,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** Prefers the folder's previous port, so that waiting runs can continue. */
+/** Starts the service on the folder's previous port if possible, so that waiting runs can continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

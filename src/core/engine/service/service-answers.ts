@@ -87,13 +87,13 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
   /** The command will be issued again after at least this many milliseconds. */
   | { readonly end: "retryLater"; readonly inMs: number }
-  /** The command will not be issued again in this drive. */
+  /** The command will not be issued again in the current execution of the run. */
   | { readonly end: "deferred" }
   /** The service was unreachable. The command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * No request for this job has left this machine in this drive. Retried like `unreachable`. `serviceFailure` is null
-   * if the run was stopped before sending.
+   * No request for this job has left this machine in the current execution of the run. The command is retried as for
+   * `unreachable`. `serviceFailure` is null if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. It is retried for two minutes; then the events in `otherwise` are recorded. */
@@ -186,7 +186,7 @@ export function journalError(error: unknown): JournalError {
 }
 
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long a refused read is retried, in milliseconds: the service's reads may lag behind its writes. */
+/** How long a refused read is retried, in milliseconds, because the service's reads may lag behind its writes. */
 const DOUBT_MS = 120_000;
 
 export function lookAgainMs(waitedMs: number): number | null {

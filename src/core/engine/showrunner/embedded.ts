@@ -164,7 +164,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       takeOver: () => this.resume(id, { ...how, unattended: true }),
       continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
-        // Continue only after the pause that was known; later pauses, such as stops, still apply.
+        // Continue only from the pause that the caller knew of. A later pause, such as a stop, still applies.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
       },
     };
@@ -341,7 +341,10 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** Machines that share a journal also share its clock. */
+/**
+ * Returns the journal's clock, which is the same for all machines that share the journal; `clock` if the journal has
+ * none.
+ */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

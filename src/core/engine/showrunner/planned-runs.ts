@@ -203,7 +203,7 @@ const PRICES_AGREED_MS = 30_000;
 /** Milliseconds after which an engine checks the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/** Creates a run; null if a run with this id exists and should be continued. */
+/** Creates a run. Returns null if a run with this id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -254,7 +254,7 @@ export async function createRun(
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
     const quoted = firstPrices(produced.plan, quote.prices);
-    // Prepare while another thread packs a large plan, unless the state does not have all prices yet.
+    // Prepare the run while its plan is being stored, unless prices must be recorded first.
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
     const [tools] = await Promise.all([ready, written]);
@@ -343,7 +343,10 @@ async function faultOf(path: string): Promise<string | null> {
   }
 }
 
-/** Node's recursive `mkdir` would report ENOENT on a read-only disk, and would never return below `/proc`. */
+/**
+ * Creates a folder and its parents. Node's recursive `mkdir` would report ENOENT on a read-only disk, and would never
+ * return below `/proc`.
+ */
 async function makeFolder(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;

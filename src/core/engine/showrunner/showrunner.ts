@@ -34,17 +34,17 @@ import type {
 import type { Quote } from "../price/quote.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 
-/** Methods for engines, which drive runs in slices, and for receivers of webhooks. */
+/** Methods for engines, which execute runs in slices, and for receivers of webhooks. */
 export interface EnginePort {
   /**
-   * Drives one slice of a run: loads the run, does everything that is due, commits it, and returns when to call again.
-   * Between slices the run exists only in the journal. Calling too early or too often does no harm.
+   * Executes one slice of a run: loads the run, does everything that is due, commits the results, and returns when to
+   * call again. Between slices the run exists only in the journal. Calling too early or too often does no harm.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
-   * Reports a verified webhook that says a job has ended. The process that drives the job's run then reads the job
-   * without waiting for the next poll. If no run knows the job yet, it is read as soon as one does. A repeated call
-   * with the same id has no effect.
+   * Reports a verified webhook that says a job has ended. The process that executes the job's run then reads the job
+   * without waiting for the next poll. If no run knows the job yet, the job is read as soon as a run knows it. A
+   * repeated call with the same id has no effect.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
@@ -72,7 +72,7 @@ export interface Showrunner {
     readonly missingKey: InvalidOptionError | null;
   };
   /**
-   * Notifications for the runs that this process drives. After `start`, also delivers notifications that other
+   * Notifications for the runs that this process executes. After `start`, also delivers notifications that other
    * processes left in the journal's outbox.
    */
   readonly notifications: Notifications & { start(): void };
@@ -100,7 +100,7 @@ export interface Showrunner {
     options: CompareOptions,
   ): Promise<Comparison>;
   /**
-   * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all
+   * Plans and prices the pipeline, then executes the run in this process. Throws {@link PlanProblemsError} with all
    * problems, {@link OverBudgetError} if the quote exceeds `budget`, and {@link QuoteRefusedError} if the given quote
    * cannot be used. In these cases nothing is submitted. Resolves to a handle once the run has started; the handle's
    * `result()` settles when the run ends or pauses.
@@ -112,9 +112,9 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * handle has the same type as the one from `run`. If this process already drives the run, returns the existing
-   * handle, and changes apply once the run has come to rest. Throws {@link RunBusyError} while another process drives
-   * the run, and {@link AccountMismatchError} for a run of another account.
+   * handle has the same type as the one from `run`. If this process already executes the run, returns the existing
+   * handle, and changes apply once the run has ended or paused. Throws {@link RunBusyError} while another process
+   * executes the run, and {@link AccountMismatchError} for a run of another account.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -123,7 +123,7 @@ export interface Showrunner {
   /** Continues a run where its journal ends, with results of unknown type. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Returns a handle for any run, even if another process drives it. The handle does not drive the run. Its `result()`
+   * Returns a handle for any run, even if another process executes it. The handle only follows the run. Its `result()`
    * settles when the run ends or pauses. `pipeline` only determines the result's type. Throws {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(
@@ -135,7 +135,7 @@ export interface Showrunner {
   /** Methods for `startWorker` and for receivers of webhooks. */
   readonly engine: EnginePort;
   /**
-   * Like {@link run}, but for an engine: plans, prices and stores the run without driving it. Afterwards, wake the
+   * Like {@link run}, but for an engine: plans, prices and stores the run without executing it. Afterwards, wake the
    * engine with the returned id.
    */
   start<S extends z.ZodType, R extends Returns>(
@@ -173,17 +173,17 @@ export interface Showrunner {
   expectedMs(step: PlanStep): number | null;
   /**
    * Lists all runs, or those that match the query, newest first. A run has the status `interrupted` if it should be
-   * running but no process drives it.
+   * running but no process executes it.
    */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
-   * Lists this account's runs that can be resumed and that no process drives: interrupted runs, and paused or ended
-   * runs for which a decision has arrived since they were last stopped.
+   * Lists this account's runs that can be resumed and that no process executes: interrupted runs, paused runs whose
+   * waiting time is over, and paused runs for which a decision has arrived since they were last stopped.
    */
   due(): Promise<readonly RunRow[]>;
   /**
    * Returns a run's report from the journal. The run has the status `interrupted` if it should be running but no
-   * process drives it.
+   * process executes it.
    */
   show(runId: string): Promise<RunDocument>;
   /** Reads the run's events after `afterSeq` (default 0). With `follow`, waits for more until the run ends. */
@@ -192,28 +192,28 @@ export interface Showrunner {
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
   /**
-   * Asks the process that drives the run to stop it. The next decision or `resume` starts the run again. `reason` is
+   * Asks the process that executes the run to stop it. The next decision or `resume` starts the run again. `reason` is
    * shown to people.
    */
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
-   * Lists a run's steps whose submissions were never answered, each with the jobs that it may have created. These are
-   * jobs of the same model from the same time that belong to no run in this journal.
+   * Lists a run's steps whose submissions were never answered, each with the jobs that it may have created. These jobs
+   * used the same model at about the same time and belong to no run in this journal.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
   /** Lists the jobs that an unresolved step may have created, likeliest first. A person decides with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
-   * Approves a step that waits for a decision. Takes effect immediately if a process drives the run, otherwise when the
-   * run is resumed. Throws {@link InvalidOptionError} if the step does not wait for a decision, or if `pick` matches
-   * nothing that it shows.
+   * Approves a step that waits for a decision. Takes effect immediately if a process executes the run, otherwise when
+   * the run is resumed. Throws {@link InvalidOptionError} if the step does not wait for a decision, or if `pick`
+   * matches nothing that the step shows.
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   /** Rejects a step that waits for a decision. The step fails, and steps that use it are skipped. */
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /**
    * Adds a comment to a step that waits for a decision, without deciding. The comment appears in the journal once a
-   * process drives the run.
+   * process executes the run.
    */
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
   /** Lists steps that wait for a person, in the runs that match the query, longest wait first. */
@@ -230,7 +230,7 @@ export interface Showrunner {
   reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   /**
    * Removes old finished runs, then stored media that no run refers to any more. Keeps runs for which money is still
-   * held, and the files in output folders.
+   * reserved, and the files in output folders.
    */
   gc(options?: GcOptions): Promise<GcReport>;
   /**
@@ -243,7 +243,7 @@ export interface Showrunner {
   /** Counts the API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
   /**
-   * Gracefully stops the runs that this process drives, delivers pending notifications, then closes the journal, the
+   * Gracefully stops the runs that this process executes, delivers pending notifications, then closes the journal, the
    * client and the embedded service.
    */
   close(): Promise<void>;

@@ -160,7 +160,7 @@ export class RunSlices {
     }
   }
 
-  /** Decides whether a run at rest continues by itself, because of a decision or because its pause is over. */
+  /** Decides whether a paused or ended run continues by itself, because of a decision or because its pause is over. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -279,7 +279,7 @@ class StateCache {
   }
 }
 
-/** Finds the pipeline of a run that has local functions. Null if this process does not have its code. */
+/** Finds the pipeline of a run that has local functions. Null if this process does not have the pipeline's code. */
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 
 /** A local function to run in a separate job of the engine, as plain JSON. */
@@ -321,16 +321,16 @@ export interface SliceOptions {
 
 export interface Slice {
   /**
-   * The run's status. `busy`: another process holds the run. `left`: this process cannot drive it, and `message` says
-   * why.
+   * The run's status. `busy`: another process executes the run. `left`: this process cannot execute it, and `message`
+   * says why.
    */
   readonly status: RunStatus | "busy" | "left";
   /**
-   * When to drive the next slice, in epoch milliseconds. Null if only a message in the run's inbox can continue the
+   * When to execute the next slice, in epoch milliseconds. Null if only a message in the run's inbox can continue the
    * run.
    */
   readonly wakeAt: number | null;
   readonly message: string | null;
-  /** The run's state after the slice. Null if nothing was driven. */
+  /** The run's state after the slice. Null if the run was not executed. */
   readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }
