@@ -16,10 +16,8 @@ export async function checkAdoption(
 ): Promise<void> {
   const { step, jobId } = adoption;
   const attempt = unresolvedAttempt(state, step);
-  // The person says that no job was created.
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
-  // A step can be unresolved although its job is recorded, because the service may fail to find the job for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} already belongs to another step.`, list);
@@ -38,7 +36,6 @@ export interface SendWindow {
   readonly to: number;
 }
 
-/** `offsetMs`: how far the service's clock is ahead of this machine's, in milliseconds. */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
   // A provider's jobs are not searched, so no tolerance is needed.
   if (attempt.provider !== undefined) return { from: attempt.intendedAt!, to: attempt.lastSentAt! };
@@ -244,7 +241,7 @@ class JobBook {
 
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
-    // List jobs before computing the period: the response shows how far the service's clock is ahead.
+    // List jobs first, because the response shows how far the service's clock is ahead.
     if (isOfService) await this.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };

@@ -218,7 +218,6 @@ export async function driftFrom(
     return { ...noDiff(plan), ...scope, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
-  // `diff` already lists requested steps that the new plan lacks.
   const steps = asked.steps.filter((path) => plan.steps.some((step) => step.path === path));
   const { scope } = await remade(state, { target: plan, diff, asked: { ...asked, steps } }, planner);
   const problems = [...nameProblems(state, plan, diff), ...scope.problems];

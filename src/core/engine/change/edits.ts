@@ -68,7 +68,6 @@ export function everywhere(
 
 const MOST_CHARACTERS = 1_000_000;
 
-/** Throws if a person's edited value cannot replace the value shown for approval. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -96,7 +95,6 @@ function isPlain(value: Json): boolean {
   try {
     return isDeepStrictEqual(plainJson(value), value);
   } catch (error) {
-    // The value is nested too deeply to check.
     if (error instanceof RangeError) return false;
     throw error;
   }

@@ -24,7 +24,6 @@ import { everywhere, textChanges } from "./edits.ts";
 export type Replanning =
   | {
       readonly ok: true;
-      /** Includes the steps of expansions whose value is unchanged. */
       readonly plan: Plan;
       readonly input: Json;
       readonly expanded: { readonly [step: string]: readonly Reference[] };

@@ -100,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes edits that an earlier call with the same request id has applied. The new values may differ from those,
- * because `revise` now starts from the edited input.
+ * Removes edits that an earlier call with the same request id has applied. If `revise` made them, their values differ
+ * now, because it started from the edited input.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);
@@ -129,7 +129,6 @@ export async function revise(
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const shown = how.everywhere === undefined ? (drift?.sameText ?? []).filter(({ isLocal }) => isLocal) : [];
   if (shown.length > 0) throw standsElsewhere(state, shown);
-  // From here on, the requests are unchanged or the changes were accepted.
   const isTakenUp =
     (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : sameWithWaits(state, again);
@@ -167,7 +166,6 @@ export async function revise(
         replanned: replannedOf(replanned, rerunScope, how),
         request: request && {
           ...request,
-          // An edit's event already contains the note.
           ...(how.note !== undefined && edit === undefined && { note: how.note }),
           ...(seeds.length > 0 && { seeds: seedsByStep(seeds) }),
           ...(replanned === null && { quoteMicros: rerunScope.expectedMicros }),
@@ -222,7 +220,6 @@ function replannedOf(
 
 export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
 
-/** The steps that would run again, with the plan and input from which they were computed. */
 export interface Quoted<S extends RerunQuote> {
   readonly scope: S;
   readonly plan: Plan;

@@ -82,7 +82,6 @@ export function watch(
   return runHandle(runId, updates, { begin, stop }, undefined);
 }
 
-/** Resolves at the run's next event, or when the lease must be checked again. */
 async function movedOrDue(
   store: JournalStore,
   clock: Clock,

@@ -26,7 +26,6 @@ export interface Start extends ResumeOptions {
   readonly staysPaused?: boolean | undefined;
   /** True if a run that ended without waiting for a late job must stay ended. */
   readonly leavesGivenUp?: boolean | undefined;
-  /** Follows the run if another process, such as a worker, took its lease first. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
@@ -64,7 +63,6 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   };
 }
 
-/** Computes the revision again if the plan changed before this process took the lease. */
 async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
   const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
   return isOutdated ? revision.renew(state) : revision;
@@ -86,7 +84,6 @@ export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEv
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** `more`: the price of reruns that the user accepted. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,

@@ -17,7 +17,6 @@ import {
   type SliceOptions,
 } from "./drive-tools.ts";
 
-/** How often to poll for an ended run's late work after repeated refusals. */
 const RARELY_MS = 15 * MINUTE_MS;
 
 interface Listener {
@@ -87,7 +86,6 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Interrupts those of the given commands that poll for a result; the other commands continue. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
@@ -229,7 +227,6 @@ export class CommandRunner {
   #progress(progress: Progress, isContact: boolean): void {
     if (isContact) this.service.noteContact();
     this.#options.onProgress(progress);
-    // Progress is only informative, so a failed write is ignored.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
   }
 }

@@ -15,10 +15,7 @@ import type { SpendingMemo, SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/**
- * Steps of a plan, most urgent first. The more time the chain of steps that begins with a step needs, the more urgent
- * the step is.
- */
+/** Plan steps, most urgent first: a step is urgent if a long chain of steps begins with it. */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -97,15 +94,11 @@ export interface DriveOptions {
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** After this many milliseconds without a result, a delegated command is delegated again. */
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /** Data that one slice passes to the next outside the journal. A crash loses it. */
 export class DriveMemory {
-  /**
-   * Earliest time for retrying each command, in epoch milliseconds. Infinity: no retry in the current execution of the
-   * run.
-   */
+  /** Earliest time for retrying each command, in epoch milliseconds; Infinity if not in the current execution. */
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;
@@ -132,7 +125,6 @@ export class DriveMemory {
 
   /** `isResumed`: true to forget waiting times, so that commands are retried at once. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
-    // Only this class writes the memo, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
     if (!isResumed) return new DriveMemory(stored);
     return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
@@ -157,7 +149,6 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** If `seen` is null, keeps only the delegated commands. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
     if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;

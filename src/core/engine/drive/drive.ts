@@ -20,9 +20,7 @@ import {
 import type { DriveDependencies, DriveOptions, Schedule } from "./drive-tools.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
-/**
- * Executes the run. Resolves with the time when the run is due again, in epoch milliseconds; null if the run is idle.
- */
+/** Executes the run. Resolves with the time when it is due again, in epoch milliseconds; null if it is idle. */
 export function drive(
   deps: DriveDependencies,
   state: RunState,
@@ -163,7 +161,6 @@ class Driver {
     inbox: readonly InboxEntry[] = [],
   ): Promise<Parked | null> {
     const { status, pause } = this.#state;
-    // A run that a daily cap paused is due again when the cap resets.
     const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
     const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
     const wake = this.#options.slice && { at: wakeAt, memo: this.#commands.memo(at === null) };
@@ -319,7 +316,6 @@ class Rest {
     this.#end();
   }
 
-  /** Waits until woken or, if `at` is not null, until that time in epoch milliseconds. */
   async until(at: number | null): Promise<void> {
     if (this.#isWoken) return;
     let timer: { cancel(): void } | null = null;
@@ -344,7 +340,6 @@ interface Leaving {
   readonly store: JournalStore;
   readonly clock: Clock;
   readonly now: () => number;
-  /** Aborted to give up on a journal that does not respond. */
   readonly stop: AbortSignal;
 }
 
@@ -427,10 +422,6 @@ class InboxReader {
   }
 }
 
-/**
- * Renews the lease and watches the inbox. Calls `lost` if another process has taken over the run, or if the journal
- * fails.
- */
 async function keepRun(
   keeping: Keeping,
   lease: Lease,

@@ -30,7 +30,6 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** A run to execute under a lease. The execution keeps `state` up to date. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;

@@ -152,7 +152,6 @@ export class RunSupervisor {
       const leftMs = Math.max(0, Math.min(until, resumeAt) - clock.now());
       await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
       if (signal.aborted) return false;
-      // A message, such as a stop, has arrived: execute the run to process it.
       if ((await store.inbox(runId)).length > 0) return true;
       if (await isPauseOver(pause, { client, clock, signal })) return true;
     }

@@ -64,8 +64,8 @@ export class RunWriter {
   }
 
   /**
-   * Writes events that were already applied to the state. If they reserve more money than is available, writes nothing
-   * and returns the available amount.
+   * Writes events already applied to the state. If they reserve more money than is available, returns that amount
+   * instead.
    */
   async commit(
     events: readonly RunEvent[],

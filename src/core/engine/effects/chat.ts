@@ -167,7 +167,6 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat not sent":
       return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
-      // The request was sent and may have been charged, but the outcome is unknown.
       const { holdMicros } = attemptOf(context.state, command);
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros } as const;
       return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);

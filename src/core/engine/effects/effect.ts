@@ -30,7 +30,6 @@ export interface Polls {
   readonly webhooks: boolean;
 }
 
-/** `above` puts the request ahead of the step's other requests. */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
 }
@@ -53,7 +52,6 @@ export interface EffectContext {
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
-  /** How long after its first use an idempotency key may be sent again. */
   readonly idempotencyWindowMs: number;
   readonly functions: StepFunctions;
   readonly inside: readonly string[];

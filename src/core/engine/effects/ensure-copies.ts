@@ -33,7 +33,6 @@ export async function ensureCopies(hashes: Iterable<string>, context: Context): 
   }
 }
 
-/** Returns the effect's result if copies are missing, otherwise null. */
 export async function withoutCopies(hashes: Iterable<string>, context: Context): Promise<EffectResult | null> {
   try {
     await ensureCopies(hashes, context);

@@ -57,7 +57,6 @@ export const follow: Effect<"follow"> = async (command, context) => {
   }
 };
 
-/** `isFound`: true if the service has returned the job before. */
 function followFailed(
   { step, attempt, jobId }: Follow,
   context: EffectContext,
@@ -146,7 +145,6 @@ export async function poll(
       planned.delete(id);
       return jobEnd(command, context, polled);
     }
-    // A webhook may arrive before the service reports the job as finished.
     const isHinted = planned.get(id)?.dueAt === HINTED;
     const next = isHinted ? { ...polled.next, dueAt: Math.min(polled.next.dueAt, now() + LAG_MS) } : polled.next;
     planned.set(id, next);
@@ -186,7 +184,6 @@ async function jobEnd(command: Follow, context: JobContext, { job, outcome }: En
   const lack = lackOf(command, { job, outcome }, plan.kind === "job" ? plan.outputs : 1);
   const isAccepted = attempt.doubt?.isAccepted === true && outcome === "completed";
   if (lack !== null && !isAccepted) return doubted(command, attempt, { job, lack, now: context.now() });
-  // Keep the URLs, so that the download need not read the job again.
   const readAt = context.now();
   for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, { url, readAt });
   const isDoubted = attempt.phase === "unresolved" && attempt.doubt !== undefined;
@@ -323,7 +320,6 @@ function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUnti
   return [{ type: "job.failed", step, attempt, error }];
 }
 
-/** `reported`: an impossible cost that was already recorded. */
 function billed(
   { step, attempt }: { readonly step: string; readonly attempt: number },
   { costMicros, impossibleCost }: Pick<JobResult, "costMicros" | "impossibleCost">,

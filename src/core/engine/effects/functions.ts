@@ -23,7 +23,6 @@ export function functionsFor(
   return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
 }
 
-/** Replaces every model with a substitute, so that no effect calls a model from the pipeline's code. */
 export function withSubstitutes(functions: StepFunctions, substitutes: Substitutes | null): StepFunctions {
   if (substitutes === null) return functions;
   return {

@@ -80,7 +80,6 @@ export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   const site = error instanceof Error ? callSite(error.stack) : null;
-  // These texts may contain secrets, for example in the query of a URL.
   const words = { code: cleanText(errorCode, 100), message: cleanText(text, MAX_MESSAGE), retryable: true };
   const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
   return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };

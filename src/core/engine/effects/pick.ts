@@ -9,7 +9,6 @@ import type { Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
-/** On a tie, picks the first candidate. */
 export const pick: Effect<"pick"> = async ({ step }, context) => {
   const found = localCode(context, step, "score");
   if ("without" in found) return found.without;

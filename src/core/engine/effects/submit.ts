@@ -227,7 +227,6 @@ function withdrawn(
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/** Withdraws the request, or leaves it to a person if it may have been sent. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
   return mediaLost(error, events);

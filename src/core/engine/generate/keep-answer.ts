@@ -179,7 +179,6 @@ export function settledEvent(
 ): RunEvent {
   const charged = chargedMicros(provider, metadata);
   if (charged !== null) return { type: "job.settled", ...target, costMicros: charged };
-  // The provider reports no cost, so the reserved amount counts as the cost.
   return { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true };
 }
 

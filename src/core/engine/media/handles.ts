@@ -11,7 +11,6 @@ const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
   readonly renew?: boolean | undefined;
-  /** If aborted, this caller stops waiting, but the upload continues for other callers. */
   readonly signal?: AbortSignal | undefined;
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
@@ -81,7 +80,6 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      // Convert the expiry from the service's clock to the clock of this machine.
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;

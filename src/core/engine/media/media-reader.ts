@@ -16,7 +16,6 @@ export interface MediaFacts {
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** If `kind` is null, any kind of file is accepted. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;

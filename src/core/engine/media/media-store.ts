@@ -118,7 +118,6 @@ export function isHash(text: string): boolean {
   return HASH.test(text);
 }
 
-/** Throws a TypeError if the hash is invalid, because it becomes part of a path. */
 export function checkHash(sha256: string): string {
   if (!isHash(sha256)) throw new TypeError(`"${sha256}" is not a SHA-256 hash in lower-case hexadecimal.`);
   return sha256;

@@ -9,7 +9,6 @@ import type { InputDoor } from "../options/options.ts";
 import { MediaBucketError } from "./media-errors.ts";
 import type { MediaStore, StoredMedia } from "./media-store.ts";
 
-/** An input contains the path of a file that must not be read. */
 export class ForbiddenFileError extends Error {}
 
 export interface NamedFile extends AsyncDisposable {

@@ -153,7 +153,6 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs} ms` : null;
 }
 
-/** Returns a fault if the file is text, or if its format should be recognizable but is not. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {

@@ -366,7 +366,6 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** Finds the first step at which a monotonic condition holds; null if it never holds. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];

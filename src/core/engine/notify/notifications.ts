@@ -86,7 +86,6 @@ async function signingKey(file: string, env: Readonly<Record<string, string | un
   return createPrivateKey(await readFile(file));
 }
 
-/** Returns 32 bytes in Base64, the form that `verifyWebhook` accepts. */
 function publicKeyOf(key: KeyObject): string {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");

@@ -295,14 +295,12 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Checks options that would otherwise fail, or do harm, only after a run is stored. */
 export function checkOpenOptions({ leaseMs, idempotencyWindowMs, follow }: OpenOptions): void {
   checkWhole("leaseMs", leaseMs, { least: SHORTEST_LEASE_MS, most: LONGEST_LEASE_MS });
   checkWhole("idempotencyWindowMs", idempotencyWindowMs, { least: 1 });
   checkOneOf("follow", follow, ["auto", "stream", "poll"]);
 }
 
-/** Checks options of `run`, `resume` and slices that would otherwise take effect only when the service is away. */
 export function checkWaits(options: Pick<ResumeOptions, "giveUpAfterMs" | "waitForCapMs" | "waitForFundsMs">): void {
   for (const option of ["giveUpAfterMs", "waitForCapMs", "waitForFundsMs"] as const)
     checkDuration(option, options[option]);
@@ -399,7 +397,6 @@ export interface WaitingQuery extends RunsQuery {
 }
 
 const DEFAULT_LIMIT = 8;
-/** Kinds of work for which a limit can be set. `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
@@ -442,7 +439,6 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
 }
 
 export interface InputDoor {
-  /** Files and folders that uploads may read. Null allows any file. */
   readonly filesFrom: readonly string[] | null;
   readonly inside: readonly string[];
 }

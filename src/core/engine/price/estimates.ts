@@ -209,7 +209,6 @@ export class KeptAnswers<T> {
     this.#keepMs = keepMs;
   }
 
-  /** Calls `ask` once per key. A failure is not cached. */
   once(key: string, ask: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.at < this.#keepMs) return kept.answer;

@@ -42,7 +42,6 @@ export interface Surroundings {
 }
 
 export interface Expansions {
-  /** Plans and prices a step's expansion. Spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
   placeholders(
     step: Requested,

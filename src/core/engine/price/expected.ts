@@ -17,7 +17,6 @@ export interface Expected {
   readonly why: string | null;
 }
 
-/** Returns the duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 const MEASURED = "its file";
@@ -106,7 +105,6 @@ export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }
 
-/** Returns the expected width divided by the height; null if unknown. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
     if (step.kind === "upload" && step.file.ratio !== undefined)

@@ -37,7 +37,6 @@ type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** `mostMicros` is null if the step has no maximum. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];

@@ -216,7 +216,6 @@ const ENDLESS = 5;
 
 type Schema = { readonly [keyword: string]: Json };
 
-/** Returns a sample value for a JSON Schema, good enough for pricing. */
 export function sampleValue(schema: Json, at: readonly (string | number)[] = []): Json {
   return sample(
     at.reduce((found, key) => within(found, key, schema), schema),
@@ -316,7 +315,6 @@ function sampleObject(schema: Schema, root: Json, depth: number): Json {
 function sampleList(schema: Schema, root: Json, depth: number): Json {
   const least = typeof schema.minItems === "number" ? schema.minItems : 0;
   const most = typeof schema.maxItems === "number" ? schema.maxItems : 100;
-  // Limit the depth of a recursive schema.
   const count = Math.min(most, 100, Math.max(least, depth > ENDLESS ? 0 : 1));
   return Array.from({ length: count }, (_, index) => sample(within(schema, index, root), root, depth + 1));
 }

@@ -167,7 +167,6 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const voices = await pricing.estimates.voices.problems(only, prices, problems);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
-  // Do not report a second problem for the missing price of a refused step.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   await work.pause(only.length);

@@ -105,7 +105,6 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** Returns the step and all steps it depends on, each listed after those it uses. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
@@ -288,7 +287,6 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** Returns true for a local file, because the file's path on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;

@@ -161,7 +161,6 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     try {
       started = await startOnUsualPort(dataDir, (more) => startLocalService({ ...options, ...more }));
     } catch (error) {
-      // Another process is just starting the service in this folder.
       if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || polls === MOST_LOOKS) throw error;
       await delay(HOST_CHECK_EVERY_MS);
       found = findLocalService(dataDir);

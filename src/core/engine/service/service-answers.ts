@@ -82,18 +82,16 @@ export interface ServiceFailure {
   readonly isMedia?: true;
 }
 
-/** The result of a command, and whether the command will be issued again. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
-  /** The command will be issued again after at least this many milliseconds. */
   | { readonly end: "retryLater"; readonly inMs: number }
   /** The command will not be issued again in the current execution of the run. */
   | { readonly end: "deferred" }
   /** The service was unreachable. The command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * No request for this job has left this machine in the current execution of the run. The command is retried as for
-   * `unreachable`. `serviceFailure` is null if the run was stopped before sending.
+   * No request for this job has left this machine in the current execution of the run. The command is retried like one
+   * that ends `unreachable`. `serviceFailure` is null if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. It is retried for two minutes; then the events in `otherwise` are recorded. */
@@ -277,7 +275,6 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** Counts a refused read, and returns the delay before the next one; null after `DOUBT_MS`. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);

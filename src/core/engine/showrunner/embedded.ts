@@ -341,10 +341,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/**
- * Returns the journal's clock, which is the same for all machines that share the journal; `clock` if the journal has
- * none.
- */
+/** Returns a clock that machines sharing the journal have in common; `clock` if the journal has none. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

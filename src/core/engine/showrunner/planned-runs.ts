@@ -193,7 +193,6 @@ interface CreateParts {
 interface CreatedRun {
   readonly state: RunState;
   readonly tools: DriveTools | null;
-  /** The prices to record when the run begins. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
 }

@@ -196,7 +196,6 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** Returns when to read the balance for a paused run; null if it need not be read. */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,

@@ -273,7 +273,6 @@ export class MediaCache {
     return this.#files.measure(tmpPath);
   }
 
-  /** Creates a temporary folder, which the caller must remove. */
   async makeFolder(): Promise<string> {
     const folder = this.#files.tmpPath();
     await mkdir(folder, { mode: 0o700 });
