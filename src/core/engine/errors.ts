@@ -75,7 +75,7 @@ const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
   price: "is below today's price",
 };
 
-/** The quote cannot be used for this plan. Nothing was submitted. `offer` has a new quote for the current plan. */
+/** The quote cannot be used for this plan. Nothing was submitted. `offer` contains a new quote for the current plan. */
 export class QuoteRefusedError extends ShowrunnerError {
   readonly code = "QUOTE_REFUSED";
   readonly quoteId: string;

@@ -76,9 +76,8 @@ interface OwnJob {
 export interface ReconcileReport {
   readonly runs: readonly string[];
   /**
-   * Jobs that no run in this journal started, although they ran on a model of a compared run and were created between
-   * ten minutes before its start and ten minutes after its end. Another journal may have started them. Jobs created
-   * during a run come first.
+   * Jobs that no run in this journal started, but that were created with a compared run's model during that run or
+   * within ten minutes of it. Jobs created during a run come first. Another journal may have started them.
    */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */

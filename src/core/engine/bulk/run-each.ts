@@ -15,7 +15,7 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly atOnce?: number | undefined;
   /** The folder that gets one subfolder per run, named after the run. Default: `out`. */
   readonly outDir?: string | undefined;
-  /** If set, hands each run to another engine, regardless of `atOnce`. Default: this process executes the runs. */
+  /** If set, hands each run to an engine, regardless of `atOnce`. Default: this process executes the runs. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -28,7 +28,7 @@ export interface RowOutcome {
   readonly id: string;
   /**
    * The status of the row's run, or one of these: `refused` (an error prevented the run), `waiting` (the run was not
-   * started), `handed` (another engine executes the run).
+   * started), `handed` (an engine executes the run).
    */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;

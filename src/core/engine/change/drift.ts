@@ -37,7 +37,7 @@ export interface RerunScope {
   readonly committedMicros: number;
   /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
-  /** The new seeds of steps to rerun whose seed Showrunner assigned. */
+  /** New seeds for rerun steps. Only steps whose seed Showrunner assigned get a new seed. */
   readonly seeds: readonly NewSeed[];
   /**
    * Steps that would repeat exactly the same request because the code fixes their seed. `resume` refuses to rerun them

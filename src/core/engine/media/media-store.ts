@@ -29,8 +29,8 @@ export interface LinkOptions {
 }
 
 /**
- * A content-addressed store, which any number of processes may share. A folder throws Node's file system errors; a
- * bucket throws `MediaBucketError`.
+ * A content-addressed store that several processes can share. A folder throws Node's file system errors; a bucket
+ * throws `MediaBucketError`.
  */
 export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
@@ -90,7 +90,7 @@ export interface ListedMedia extends StoredMedia {
 }
 
 export interface DiscardedMedia extends ListedMedia {
-  /** Identifies this discarded copy, since the same bytes may be discarded repeatedly. */
+  /** Identifies this discarded copy, because the same bytes may be discarded repeatedly. */
   readonly id: string;
 }
 

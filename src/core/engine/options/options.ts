@@ -143,15 +143,18 @@ export interface RunOptions extends DriveOptions {
   /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
   /**
-   * The id of a quote that was accepted. The run starts only if its plan is still the quoted one and costs no more than
-   * the quote's maximum, which then limits the run. Otherwise throws {@link QuoteRefusedError}. Default: none.
+   * The id of an accepted quote. The run starts only if its plan has not changed and costs no more than the quote's
+   * maximum; otherwise throws {@link QuoteRefusedError}. The maximum then limits the run. Default: none.
    */
   readonly quote?: string | undefined;
   /** See {@link ResumeOptions.agree}. Has no effect on a new run. */
   readonly agree?: string | undefined;
   /** A tag of the run, as `key=value`. If set, `budget` limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
-  /** Maximum number of concurrent jobs: in total (default 8), or by `total`, model id, provider or modality. */
+  /**
+   * Maximum number of concurrent jobs. A number limits all jobs together. An object sets limits by `total`, model id,
+   * provider or modality. Default: 8 in total.
+   */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Whether to start even if the wallet contains less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
@@ -371,7 +374,7 @@ export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
 
 /** A comment on a step that waits for a decision. */
 export interface NewComment {
-  /** The text; cut to 2,000 characters. */
+  /** The text; truncated to 2,000 characters. */
   readonly text: string;
   /** The output that the comment is about. Default: everything shown. */
   readonly take?: Chosen | null | undefined;
@@ -383,7 +386,7 @@ export interface NewComment {
 
 /** A person who decides on a step. */
 export interface Decider {
-  /** The name; cut to 100 characters. */
+  /** The name; truncated to 100 characters. */
   readonly name: string;
   /** True if your program has verified the name. Default false. */
   readonly verified?: boolean | undefined;

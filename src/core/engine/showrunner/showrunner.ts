@@ -52,7 +52,7 @@ export interface EnginePort {
    * milliseconds ago (default 0).
    */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
-  /** Performs work that a slice delegated, and reports the result to the run. If this rejects, call it again. */
+  /** Performs work that a slice delegated, and reports the result to the run. If the call rejects, repeat it. */
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
 }
 
@@ -91,8 +91,8 @@ export interface Showrunner {
     options?: QuoteOptions,
   ): Promise<Quote>;
   /**
-   * Compares the pipeline's plan with an earlier run. Returns which results that run cannot provide, why, and what they
-   * will cost. Spends nothing.
+   * Compares the pipeline's plan with an earlier run. Returns the results that the run cannot provide, with the reasons
+   * and prices. Spends nothing.
    */
   compare<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -234,8 +234,8 @@ export interface Showrunner {
    */
   gc(options?: GcOptions): Promise<GcReport>;
   /**
-   * Returns what this account's runs in this journal have spent and reserved, and the limits that apply here. With
-   * `tag`, counts only runs with the tag `key=value`. `account`: another account, as in the rows of {@link runs}.
+   * Returns what this account's runs in this journal have spent and reserved, and the limits that this process sets.
+   * With `tag`, counts only runs with the tag `key=value`. `account`: another account, as in the rows of {@link runs}.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */
