@@ -44,7 +44,7 @@ interface FilmTask<I, V, F extends TaskFiles> {
   readonly make: (input: LocalInput<I>, context: TaskContext) => Promise<V>;
 }
 
-/** Adds a step that makes files with ffmpeg, marked as containing AI-generated media. */
+/** Adds a step that makes files with ffmpeg. The files are marked as containing AI-generated media. */
 export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
   name: string,

@@ -1,7 +1,6 @@
 import { type Refusal, refuse } from "./http/refusal.ts";
 import type { WorkspaceRow } from "./store/rows.ts";
 
-/** All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
 export function usd(micros: number): number {
@@ -20,7 +19,7 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
 /** A workspace cannot upload files after this many consecutive refusals for insufficient funds. */
 const MOST_REFUSALS = 10;
 
-/** Added funds or a paid job reset a workspace's count. */
+/** Counts consecutive refusals for insufficient funds. Added funds or a paid job reset a workspace's count. */
 export function createRefusalCount() {
   const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
   const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {

@@ -31,7 +31,7 @@ export interface ServiceParts {
   readonly refusals: ReturnType<typeof createRefusalCount>;
   readonly faults: JobFaults;
   readonly faultEngine: FaultEngine;
-  /** Signs URLs and ids, and never leaves the data folder. */
+  /** Signs URLs and ids. It never leaves the data folder. */
   readonly secret: string;
   origin(): string;
   fundingUrl(workspaceId: string): string;

@@ -30,7 +30,7 @@ export interface EntryDetails {
   readonly isUnusedByV2?: true;
 }
 
-/** `close` adds the entries of fields that are still missing. */
+/** Records the outcome of each field of a body. `close` adds the fields that have no outcome yet. */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();

@@ -18,7 +18,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** An id in several bodies refers to the first. */
+/** If several bodies state the same id, it refers to the first of them. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -86,7 +86,7 @@ export interface MigrateOptions {
   readonly modelsModule?: string | undefined;
   /** Maximum number of bodies in a pipeline. Further bodies are reported as problems. Default: 20,000. */
   readonly maxBodies?: number | undefined;
-  /** Voices that may replace v2 voices, by v3 model id. Default: none. */
+  /** Voices that may replace v2 voices, for each v3 model id. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;
 }
 
@@ -99,7 +99,7 @@ export interface Migration {
 }
 
 /**
- * Migrates v2 request bodies or an exported automation flow. Never throws for invalid bodies, which are listed in
+ * Migrates v2 request bodies or an exported automation flow. Never throws for invalid bodies, but lists them in
  * `report.problems`.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
@@ -169,7 +169,7 @@ export async function migrateV2File(path: string, options: MigrateOptions): Prom
   return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });
 }
 
-/** Returns the files of a migration, by name. */
+/** Returns the text of each file of a migration, by file name. */
 export function migrationFiles(migration: Migration, catalog: Catalog): { readonly [name: string]: string } {
   const { source, report } = migration;
   return {

@@ -14,7 +14,9 @@ export interface ShiftSoundOptions {
   readonly from: string;
   /** Path to which the shifted sound is written, as WAV. */
   readonly to: string;
-  /** Offset in milliseconds. A positive one cuts off the beginning. A negative one adds silence before the sound. */
+  /**
+   * Offset in milliseconds. A positive offset cuts off the beginning. A negative offset adds silence before the sound.
+   */
   readonly startMs: number;
 }
 

@@ -6,7 +6,6 @@ import { jobsOf, type MigrationContext, returnedSteps } from "./migration-contex
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
 
-/** `modelsModule` is the import path of the generated models. */
 export function writeSource(report: MigrationReport, context: MigrationContext, modelsModule: string): string {
   const { inputs } = report;
   const jobs = jobsOf(context);

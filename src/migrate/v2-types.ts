@@ -210,7 +210,7 @@ function partsOf(value: unknown, shape: Shape, path: JsonPath): ShapedValue[] {
   return [{ path, value, shape }];
 }
 
-/** Names of fields with the id of the body itself or of its output. */
+/** Names of fields that contain the id of the body itself or of its output. */
 export const OWN_IDS: ReadonlySet<unknown> = new Set([
   "generation_id",
   "generation_ids",

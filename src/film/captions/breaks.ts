@@ -10,7 +10,8 @@ const UNSPACED =
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 
-// Use a fixed locale, so that text breaks the same way on every machine. The dictionaries of all scripts are included.
+// The locale is fixed, so that text breaks the same way on every machine. Every locale has the dictionaries of all
+// scripts.
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });

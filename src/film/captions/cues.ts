@@ -80,7 +80,7 @@ function isFull(
   return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Less than two full lines, because words rarely fill them. */
+/** Returns less than two full lines, because words rarely fill a line. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }

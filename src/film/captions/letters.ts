@@ -15,7 +15,7 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** Without this check, characters that the fonts lack would be drawn as boxes. @throws FilmError */
+/** Throws if the fonts lack a character, because it would be drawn as a box. @throws FilmError */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);

@@ -11,7 +11,6 @@ export interface Ffmpeg {
   readonly version: string;
   readonly filters: ReadonlySet<string>;
   readonly encoders: ReadonlySet<string>;
-  /** Names of the codecs that ffmpeg can decode. */
   readonly decoders: ReadonlySet<string>;
 }
 
@@ -76,7 +75,7 @@ function names(text: string, line: RegExp): ReadonlySet<string> {
 
 type Program = "ffmpeg" | "ffprobe";
 
-/** Looks for ffprobe also beside the ffmpeg that `FFMPEG_PATH` names. */
+/** Finds a program. Looks for ffprobe also beside the ffmpeg that `FFMPEG_PATH` names. */
 async function findProgram(name: Program, env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   const named = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;
   if (named !== undefined && named !== "") return (await isProgram(named)) ? named : null;

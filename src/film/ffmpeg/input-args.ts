@@ -102,7 +102,7 @@ function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";
   if (first !== 0xff) return null;
-  // ADTS has layer 0, MP3 layers 1 to 3.
+  // An ADTS header states layer 0, and an MP3 header states layer 1, 2 or 3.
   if ((second & 0xf6) === 0xf0) return "aac";
   return (second & 0xe0) === 0xe0 && (second & 0x06) !== 0 ? "mp3" : null;
 }

@@ -131,7 +131,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Without this check, the file would be reported as damaged. @throws FilmError */
+/** Throws if ffmpeg lacks the decoder, because the file would otherwise be reported as damaged. @throws FilmError */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;

@@ -20,7 +20,7 @@ export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
 
-/** Returns the same function for the same needs, so that they are checked only once. */
+/** Returns the same function for the same needs, so that the needs are checked only once. */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
   const requirement = asked.get(key) ?? (() => lackOf(needs));

@@ -41,13 +41,13 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 
 /** Makes a damaged frame an error. Otherwise, ffmpeg would draw it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** TIFF's reader would fail on unknown tags such as the orientation. */
+/** TIFF files are read without `STRICT`, because their reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /** Reads a still image as one second of video. A filter rotates it later, because ffmpeg versions differ in this. */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Returns ffmpeg's messages. @throws FilmError that names the unreadable input */
+/** Runs ffmpeg and returns its messages. @throws FilmError that names the unreadable input */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -79,7 +79,10 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   return stderr;
 }
 
-/** A result this close to the size limit is incomplete, because ffmpeg stops before the packet that would exceed it. */
+/**
+ * ffmpeg stops before the packet that would exceed the size limit. Therefore, a result this close to the limit is
+ * incomplete.
+ */
 const SLACK_BYTES = 4096;
 
 function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {

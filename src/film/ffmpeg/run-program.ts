@@ -100,7 +100,7 @@ function write(line: string): void {
 }
 
 function start(): ChildProcess {
-  // Detach the keeper: Ctrl-C reaches the whole group, and the keeper must outlive its parent.
+  // The keeper is detached, because Ctrl-C reaches the whole process group, and the keeper must outlive its parent.
   const child = spawn(process.execPath, ["-e", KEEPER], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,

@@ -1,6 +1,6 @@
 import type { Orientation } from "../../core/kit/media-headers.ts";
 
-/** In ffprobe's names. If a file declares none, these are the colours that players assume. */
+/** Colours of a stream, with ffprobe's names. If the file declares none, these are the colours that players assume. */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;

@@ -68,7 +68,7 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
-/** A plan may have thousands of files, each of which needs a process. */
+/** Limits the number of processes, because a plan may have thousands of files and each file needs a process. */
 const looking = new PQueue({ concurrency: 4 });
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
@@ -102,7 +102,7 @@ async function endsOf(path: string): Promise<Looked | null> {
   }
 }
 
-/** Null if the file states only its total duration, which may be that of longer audio. */
+/** Returns null if the file states only its total duration, because its audio may be longer than its video. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

@@ -27,7 +27,7 @@ export interface JoinGraph {
 /** If at most this many frames are missing at the end of a clip, the last frame replaces them. */
 const HELD_FRAMES = 12;
 
-/** Derives all lengths from frames of the whole film, so that video and audio do not drift apart. */
+/** Computes all lengths in frames of the whole film, so that video and audio do not drift apart. */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
   const seconds = clips.map((clip) => clip.seconds);

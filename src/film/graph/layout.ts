@@ -27,7 +27,7 @@ export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** In portrait films, apps cover the top and bottom with buttons and text. */
+/** Returns the part of the frame for text. In portrait films, apps cover the top and bottom with buttons. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(

@@ -1,11 +1,10 @@
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { SAMPLE_RATE } from "./output.ts";
 
-/** Loudness of an audio file according to EBU R 128. */
 export interface Loudness {
   /** Integrated loudness in LUFS. Null for silence. */
   readonly integrated: number | null;
-  /** True peak in dBTP. */
+  /** True peak in dBTP, or -99 for digital silence. */
   readonly truePeak: number;
 }
 

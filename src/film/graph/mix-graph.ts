@@ -15,7 +15,10 @@ export interface Mixing {
   readonly musicFade: number;
 }
 
-/** Adds the sounds at their full level into `[mixed]`, which is as long as the film. */
+/**
+ * Returns a filter graph that adds up the sounds without normalizing their levels. Its output `[mixed]` is as long as
+ * the film.
+ */
 export function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);
   const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));

@@ -39,7 +39,7 @@ export function soundFor(seconds: number): string {
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
-  // Use trim to set the end, because the filters fps and xfade add a frame at the end of a file.
+  // `trim` sets the end, because the filters `fps` and `xfade` add a frame at the end of a file.
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
@@ -47,7 +47,7 @@ export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
-/** Copies the video if its length, colours and codec already fit, otherwise encodes it again. */
+/** Copies the video if its length, colours and codec already fit. Otherwise encodes it again. */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;
   const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);

@@ -22,7 +22,7 @@ export interface AudiogramOptions extends StepFields {
   readonly color?: string;
 }
 
-/** Makes a film from audio, whose waveform moves over an image. */
+/** Makes a film from audio. The waveform of the audio moves over an image. */
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });

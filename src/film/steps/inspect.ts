@@ -111,7 +111,7 @@ function addJudged(
     when: not(flaws),
     ...(judge.maxCost !== undefined && { maxCost: judge.maxCost }),
   });
-  // There is either a verdict or flaws, so one of them is enough.
+  // There is either a verdict or flaws, so one of the two inputs is enough.
   const check = task(`${name}-check`, { said: [flaws, verdict] }, (given) => decide(given.said as Said), {
     onFailure: quorum(1),
   });

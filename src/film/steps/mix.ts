@@ -51,9 +51,9 @@ export interface Mixed {
   readonly voices: readonly number[];
   /** Measured loudness of the result in LUFS. Null for silence, or if `loudness` was null. */
   readonly loudness: number | null;
-  /** True peak in dBTP. Null in the same cases as `loudness`. */
+  /** True peak in dBTP, or -99 for digital silence. Null if the option `loudness` was null. */
   readonly truePeak: number | null;
-  /** What was held or cut because video and audio end at different times. Null if nothing was. */
+  /** What was held or cut because video and audio end at different times. Null if nothing was held or cut. */
   readonly lengthNote: string | null;
 }
 

@@ -29,8 +29,8 @@ const RULES: Rules = {
 };
 
 /**
- * Converts a film to other aspect ratios. Each ratio is a separate step (`<name>-9x16`), so that adding one does not
- * repeat the others.
+ * Converts a film to other aspect ratios. Each ratio is a separate step (`<name>-9x16`), so adding a ratio does not
+ * repeat the steps of the others.
  */
 export function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>) {
   const { step, own } = splitOptions(options);

@@ -17,7 +17,7 @@ export interface TrimOptions extends StepFields, LengthOption {
   readonly to?: OrValue<number>;
 }
 
-/** Cuts a part out of a film and returns it, exact to the frame. */
+/** Returns a part of a film, cut exactly to the frame. */
 export function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { from: seconds, to: someSeconds, length: LENGTH });

@@ -48,7 +48,7 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 interface Shown {
   readonly via: Principal["via"];
-  /** Null if the credential does not narrow the key's scopes. */
+  /** Scopes to which the credential is limited, or null for all scopes of the key. */
   readonly scopes: readonly Scope[] | null;
   readonly until: number | null;
 }
@@ -112,7 +112,6 @@ export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, 
   });
 }
 
-/** Returns a function that throws a 429 if a key has sent too many requests. */
 export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (keyId: string) => void {
   const windows = new Map<string, Window>();
 

@@ -52,7 +52,7 @@ export function assertChangesKeys({ via }: Principal): void {
 }
 
 /**
- * Only the owner may rotate a key, and only with all of the key's scopes.
+ * Throws unless the principal owns the key and has all of the key's scopes.
  * @throws Refusal 403
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {

@@ -38,7 +38,7 @@ export interface Principal {
   readonly ownerId: string;
   /** Null means every scope. */
   readonly scopes: readonly Scope[] | null;
-  /** `previous-secret` is a rotated-out secret in its grace period. */
+  /** `previous-secret` means a secret that was replaced by rotation and is still valid for a short time. */
   readonly via: "secret" | "previous-secret" | "token";
   readonly expiresAt: number | null;
 }

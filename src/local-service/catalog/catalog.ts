@@ -19,9 +19,12 @@ type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldPr
 export interface CompiledModel extends ModelDefinition {
   /** Validates an input, and fills in default values. */
   readonly check: InputCheck;
-  /** Checks the family's rules; call it before `check`, which fills in defaults. */
+  /** Checks the rules of the model's family. Call it before `check`, because `check` fills in default values. */
   readonly checkFamily: InputCheck;
-  /** Checks which fields are combined; call it before `check`, which fills in defaults. */
+  /**
+   * Checks whether the combination of fields is allowed. Call it before `check`, because `check` fills in default
+   * values.
+   */
   readonly checkCombination: InputCheck;
   readonly defect: string | null;
   readonly notice: string | null;
@@ -95,7 +98,7 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Never throws, because an invalid schema disables only its model. */
+/** Never throws. If the schema is invalid, only this model is disabled. */
 function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   return { ...model, ...prepareCheck(model, family) };
 }
@@ -119,7 +122,7 @@ export interface Catalog {
   listed(modality: Modality | null): readonly CompiledModel[];
   /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
-  /** Also finds models that are no longer usable. */
+  /** Finds a model, even if it is no longer usable. */
   find(modelId: string): CompiledModel | undefined;
   readonly chats: readonly ChatModel[];
   chat(modelId: string): ChatModel | undefined;

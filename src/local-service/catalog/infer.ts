@@ -118,7 +118,7 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Expects an input that already has its default values. */
+/** The input must already contain its default values. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
@@ -147,7 +147,7 @@ export function definitionOfEntry(
   return {
     entry,
     state: { is: "live" },
-    // Many video models accept both audio and a start image. With both, they make an avatar.
+    // Only audio together with a start image makes an avatar. Otherwise, the model makes an ordinary video.
     kind: (work) => (kind === "avatar" && !(has(work, "audio") && has(work, "start_image")) ? "video" : kind),
     unquotable: null,
     priceMicros: (work) => priceMicros([...(family?.prices ?? []), ...prices, GUESSED_PRICES[kind]], work),

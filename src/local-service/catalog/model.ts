@@ -43,9 +43,9 @@ export interface ModelDefinition {
   renderMs(work: Work): number;
   readonly listsVoices: boolean;
   readonly voices: readonly StockVoice[];
-  /** Advice for requests that use an old id, by id. */
+  /** Maps each old id of the model to advice for requests that use this id. */
   readonly oldIds: Readonly<Record<string, string>>;
-  /** `rename` maps the model's field names to the renderer's. */
+  /** `rename` maps the model's field names to the field names of the renderer. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
 }
 
@@ -63,7 +63,7 @@ const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gen
   labels: { gender, accent, language: "en" },
 });
 
-/** Voices available to every account; their ids must never change. */
+/** The ids must never change. */
 export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
   stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),

@@ -17,7 +17,6 @@ export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
 
-/** Number of tokens added for each message and for each answer. */
 const PER_MESSAGE = 3;
 const PER_IMAGE = 85;
 
@@ -44,7 +43,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
 }
 
 /**
- * `black` contains the numbers of the request's black images.
+ * `black` lists the images that are black, by their 1-based positions in the request.
  * @throws Refusal 400
  */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
@@ -74,7 +73,7 @@ function promptTokens({ messages, images }: ChatRequest): number {
 
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
-/** Limit per key, and also per workspace. */
+/** Maximum number of chats in progress for each key, and for each workspace. */
 const MOST_AT_ONCE = 15;
 
 export interface ChatJob {
@@ -114,7 +113,7 @@ export function chatJobs(service: ServiceContext) {
       queueMs: 0,
       renderMs: scaled(FIRST_TOKEN_MS + composed.tokens.length * PER_TOKEN_MS),
       createdAt: now,
-      // The maximum price is held until the answer ends.
+      // The maximum price is reserved until the answer ends.
       chargedMicros: priceMicros(request.model, composed.promptTokens, request.maxTokens),
       costShownAt: now + faults.costLateMs({ model: request.model.id, prompt }),
     };
@@ -156,7 +155,7 @@ export function chatJobs(service: ServiceContext) {
   }
 
   /**
-   * Places a hold for the maximum price and starts the job, in one transaction.
+   * Reserves the maximum price and starts the job, in one transaction.
    * @throws Refusal 402, 429
    */
   return async (request: ChatRequest, composed: Composed, { principal, standardHeaders }: Call): Promise<ChatJob> => {

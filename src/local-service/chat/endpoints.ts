@@ -15,7 +15,7 @@ export function until(clock: Clock, dueMs: number): Promise<void> {
   return new Promise((resolve) => void clock.at(dueMs, resolve));
 }
 
-/** If the client disconnects, the job still runs to its end. */
+/** The job runs to its end even if the client disconnects. */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
     const frames = form.frames();
@@ -66,7 +66,6 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
 
 async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
   if (images.length === 0) return null;
-  // The image decoder is loaded only when the first image arrives.
   const { blackAmong } = await import("./pictures.ts");
   return blackAmong(images);
 }

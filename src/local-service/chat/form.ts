@@ -8,7 +8,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Call the methods in the order of their declaration. */
+/** Writes the frames of a stream. Call the methods in the order of their declaration. */
 export interface FrameWriter {
   first(): readonly string[];
   token(token: AnswerToken): readonly string[];
@@ -30,7 +30,6 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
   };
 }
 
-/** An answer has at most one tool call, so its id is derived from the job id. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
 /** `includeUsage` adds a last chunk with the usage. */

@@ -98,7 +98,7 @@ export interface ChatRequest {
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Includes reasoning tokens. */
+  /** Maximum number of tokens in the answer, including reasoning tokens. */
   readonly maxTokens: number;
   readonly temperature: number;
   readonly seed: number;

@@ -36,10 +36,9 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** Cannot refer to earlier responses, because they are not stored. */
+/** The body cannot refer to earlier responses, because responses are not stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
-  /** Can also be a string, which `readResponsesBody` converts to a single user message. */
   input: z.array(item).min(1).max(1000),
   instructions: z.string().nullish(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])).nullish(),

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** Cancelled timers stay in the heap until they reach the top. */
+/** Cancelled timers stay in the heap until they reach its top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;

@@ -87,7 +87,7 @@ export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain; events of all others are ignored. */
+  /** Workspaces that have or had a drain. Events of other workspaces are ignored. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 

@@ -23,7 +23,6 @@ function rawVarint(value: bigint): Buffer {
 
 const tag = (field: number, wire: number) => rawVarint(BigInt(field * 8 + wire));
 
-/** Encodes a protobuf field of type int32, int64, enum or bool. */
 export function varintField(field: number, value: bigint): Buffer {
   return Buffer.concat([tag(field, VARINT), rawVarint(value)]);
 }
@@ -114,7 +113,7 @@ export function ndjsonMessage(rows: readonly DrainEventRow[], brand: string, sec
   return { body, headers: { "Content-Type": "application/x-ndjson", [`X-${brand}-Signature`]: signature } };
 }
 
-/** A drain's own headers cannot replace those of the format. */
+/** A drain's own headers cannot replace the headers that the format sets. */
 export function drainMessage(drain: DrainRow, rows: readonly DrainEventRow[], brand: string): Message {
   const { body, headers } =
     drain.format === "otlp" ? otlpMessage(rows, brand) : ndjsonMessage(rows, brand, drain.secret ?? "");

@@ -35,7 +35,7 @@ export function shipped<D extends DrainState>(drain: D, position: number, now: n
   return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
 }
 
-/** The batch's events stay pending, so they are sent again. */
+/** Records a failed delivery. The events of the batch stay pending and are sent again. */
 export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
   const consecutiveFailures = drain.consecutiveFailures + 1;
   const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
@@ -82,7 +82,6 @@ export interface DrainEventRow {
   readonly data: string;
 }
 
-/** An event has the same id in every batch. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }

@@ -52,7 +52,7 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Includes rules that have reached their `count`. */
+  /** Returns whether a rule of one of these kinds exists, even if it has already reached its `count`. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
@@ -89,11 +89,10 @@ export interface JobSubject {
 }
 
 export interface StreamFault {
-  /** Real milliseconds between events. */
+  /** Time between events, in real milliseconds. */
   readonly delayMs: number;
   /** Number of frames sent before the stream is cut, or null if it is not cut. */
   readonly cutAfter: number | null;
-  /** Whether the cut ends the stream cleanly instead of resetting the connection. */
   readonly clean: boolean;
 }
 

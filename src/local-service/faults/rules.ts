@@ -63,7 +63,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
 export const faultRule = z.discriminatedUnion("kind", [
-  /** Waits this many real milliseconds before the request is handled. */
+  /** Waits `delay_ms` real milliseconds before the request is handled. */
   rule("delay", { delay_ms: ms }),
   /** Cuts the connection, either before the request is handled or afterwards, so that only the response is lost. */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
@@ -74,15 +74,18 @@ export const faultRule = z.discriminatedUnion("kind", [
     status: z.int().min(400).max(599).optional(),
     envelope: z.boolean().default(true),
   }),
-  /** Waits this many milliseconds between the events of a stream. */
+  /** Waits `delay_ms` milliseconds between the events of a stream. */
   rule("slow_stream", { delay_ms: ms }),
-  /** Ends a stream after this many frames, without `done`: either cleanly or by resetting the connection. */
+  /** Ends a stream after `after_frames` frames, without `done`: either cleanly or by resetting the connection. */
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
-  /** Cuts a download after this many bytes. */
+  /** Cuts a download after `bytes` bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /** The job fails and is refunded. `param` and `category` name what moderation rejected. A chat shows `CANCELLED` as `client_abort`, and `DEADLINE_EXCEEDED` as `timeout`. */
+  /**
+   * The job fails and is refunded. `param` and `category` name what moderation rejected. In a chat, the code
+   * `CANCELLED` becomes `client_abort`, and `DEADLINE_EXCEEDED` becomes `timeout`.
+   */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
-  /** The outputs at these positions fail and are refunded pro rata. */
+  /** The outputs at the positions `outputs` fail. Their share of the price is refunded. */
   rule("fail_output", {
     outputs: z.array(count).max(100).default([0]),
     code: z.enum(codes).default("INTERNAL"),
@@ -90,11 +93,11 @@ export const faultRule = z.discriminatedUnion("kind", [
   }),
   /** The outputs expire as soon as the job completes. */
   rule("expire_now", {}),
-  /** The outputs' frame rate stays null for this many milliseconds after the job completes. */
+  /** The frame rate of the outputs stays null until `delay_ms` milliseconds after the job completes. */
   rule("fps_late", { delay_ms: ms }),
-  /** The job's cost stays hidden for this many milliseconds after the job is submitted. */
+  /** The job's cost stays hidden until `delay_ms` milliseconds after the job is submitted. */
   rule("cost_late", { delay_ms: ms }),
-  /** Charges this multiple of the job's price, regardless of the quote. */
+  /** Charges the job's price times `factor`, regardless of the quote. */
   rule("charge", { factor: z.number().min(0).max(100) }),
   /** The service checks the wallet before the idempotency key of a submitted job. */
   rule("funds_before_keys", {}),

@@ -4,7 +4,7 @@ import { fieldPath } from "../validate/problems.ts";
 import { type FieldProblem, invalid, problem } from "./refusal.ts";
 
 export const MAX_DEPTH = 64;
-/** Limit for all lists and objects of a JSON body together. */
+/** Maximum number of values in all lists and objects of a JSON body together. */
 export const MAX_VALUES = 20_000;
 export const MAX_FIELDS = 1000;
 
@@ -61,7 +61,8 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
-      // Reads and drops the rest: a client whose connection is cut while it sends would not receive the answer.
+      // Reads and discards the remaining bytes, because a client whose connection is cut while it sends would not
+      // receive the answer.
       else if (size <= MAX_READ_BYTES) reject(tooLarge());
       else incoming.destroy();
     });

@@ -109,7 +109,6 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   throw invalid([problem(field, "is not a cursor for this list", "format")]);
 }
 
-/** If `rows` has more than `limit` rows, there is a next page. */
 export function pageOf<Row>(
   call: Call,
   rows: readonly Row[],

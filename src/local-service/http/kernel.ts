@@ -26,7 +26,6 @@ export interface Interceptor {
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** Used for endpoints outside `/v3`, where faults are set and removed. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {

@@ -36,7 +36,7 @@ function refuseExpectation(outgoing: ServerResponse): void {
   outgoing.writeHead(400, { ...headers, Connection: "close" }).end(text);
 }
 
-/** Uses the error envelope instead of Node's bare status lines. */
+/** Answers malformed requests with the error envelope instead of Node's bare status lines. */
 export function answerMalformed(server: Server): void {
   server.on("clientError", (error: Error & { code?: string }, socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
@@ -48,7 +48,7 @@ export function answerMalformed(server: Server): void {
 export interface Listening {
   readonly port: number;
   readonly origin: string;
-  /** Waits briefly for requests in flight. */
+  /** Stops the server. First waits briefly for unfinished requests. */
   close(): Promise<void>;
 }
 

@@ -83,7 +83,6 @@ export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun =
   return { ...error, type, retryable, ...(retryable && { retry_after }) };
 }
 
-/** Thrown by handlers to answer a request with an error. */
 export class Refusal extends Error {
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
@@ -97,7 +96,7 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body as hosted services send it, with a fixed message. */
+  /** The body with a fixed message, as hosted services send it. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }

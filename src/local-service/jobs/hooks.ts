@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Call the returned function inside a transaction. */
+/** Returns a function that must be called inside a transaction. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);

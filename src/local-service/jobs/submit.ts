@@ -58,7 +58,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
     const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
-    // The intended row of the table is known only if every field is valid.
+    // The table row that the request means is known only if every field is valid.
     const rows = bySchema.length === 0 ? byTable : [];
     const more = [...rows, ...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];
@@ -74,7 +74,6 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
   };
 }
 
-/** How long every job waits in the simulated queue. */
 const QUEUE_MS = 300;
 const MAX_SEED = 4_294_967_295;
 
@@ -103,7 +102,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** One transaction covers everything from the idempotency key to the charge. */
+/** Runs one transaction for everything from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);

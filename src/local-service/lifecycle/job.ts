@@ -81,7 +81,10 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   };
 }
 
-/** A job is COMPLETED if any output succeeded; failed outputs are refunded pro rata. */
+/**
+ * A job fails only if all of its outputs fail. Otherwise it is COMPLETED, and each failed output's share of the price
+ * is refunded.
+ */
 export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

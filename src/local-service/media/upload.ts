@@ -32,7 +32,7 @@ async function receive(incoming: IncomingMessage, target: string, maxBytes: numb
       return;
     }
     writing = store(part, target, maxBytes);
-    // Marks the rejection as handled, because the parser may be awaited first.
+    // Prevents an unhandled rejection, because the parser may be awaited first.
     writing.catch(() => undefined);
   });
   try {
@@ -64,7 +64,7 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
   return { sizeBytes: file.bytesWritten };
 }
 
-/** Also stores files that cannot be decoded, but jobs that read them fail. */
+/** Stores a file even if it cannot be decoded. A job that reads such a file fails. */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
 
@@ -82,7 +82,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** Refuses uploads after too many consecutive refusals for insufficient funds. @throws Refusal 402 */
+  /** Refuses the upload if too many consecutive requests were refused for insufficient funds. @throws Refusal 402 */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

@@ -30,7 +30,6 @@ export interface ModelNames {
   readonly input: string;
 }
 
-/** Model names with these spellings always get a hash. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -46,7 +45,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** A hash is added to names that would otherwise be equal. */
+/** Adds a hash to names that would otherwise be equal. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -80,14 +79,14 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
   });
 }
 
-/** Writes defaults as an extension, because some generators require fields that have a default. */
+/** Writes defaults as `x-default`, because some generators treat fields with a `default` as required. */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
 }
 
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
-  // A pointer in a URL fragment needs both the pointer's own escapes and those of a URL.
+  // A JSON pointer in a URL fragment is escaped twice: as a pointer and as a part of a URL.
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("%", "%25");
   const pointer = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
   return inDocument(input_schema, "$id" in input_schema ? "#" : pointer, []);

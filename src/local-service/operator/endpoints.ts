@@ -25,7 +25,7 @@ const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null
 function storedKey(dataDir: string): NormalKey {
   const file = join(dataDir, CREDENTIAL_FILE);
   if (existsSync(file)) {
-    // Restores the mode of a file that was copied without it.
+    // Restores the file's permissions, which copying may have changed.
     chmodSync(file, 0o600);
     const [keyId = "", secret = ""] = readFileSync(file, "utf8").trim().split(":");
     if (keyId && secret) return { keyId, secret, ...FIRST };
@@ -242,7 +242,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     ...row,
     handle(call) {
       assertOperator(call.incoming);
-      // Only the funding page's form does not send JSON.
+      // The form on the funding page does not send JSON.
       if (row.method !== "GET" && row.path !== "/fund") assertJson(call.incoming);
       return row.handle(call);
     },

@@ -11,10 +11,10 @@ export interface WalletStats {
   readonly card_declined: boolean;
 }
 
-/** The response of `GET /_local/stats`, whose request counts start at zero in each process. */
+/** The response of `GET /_local/stats`. Its request counts start at zero when the process starts. */
 export interface ServiceStats {
   readonly jobs_created: number;
-  /** Number of jobs by idempotency key. */
+  /** Number of jobs for each idempotency key. */
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
@@ -22,7 +22,7 @@ export interface ServiceStats {
   readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
-  /** Number of requests by route, then by HTTP status. */
+  /** Number of requests for each route and, within a route, for each HTTP status. */
   readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly open_streams: number;
   readonly running_jobs: number;

@@ -191,17 +191,17 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
 
 /** All requests that the service sends go through this interface. */
 export interface Outbound {
-  /** Never rejects, and resolves to null if the service closes first. */
+  /** Sends a request. Never rejects; resolves to null if the service closes before the response arrives. */
   post(url: string, message: Message): Promise<Outcome | null>;
   /** Makes `idle` wait for `work`. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is in flight, or after a fixed number of rounds. */
+  /** Waits until no request is in flight, but only for a fixed number of rounds. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface OutboundOptions extends DestinationRules {
-  /** Covers the time from the name lookup to the end of the response. */
+  /** Limits the time from the name lookup to the end of the response. */
   readonly timeoutMs: number;
   readonly resolve?: Resolve;
 }
@@ -243,7 +243,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Ends the wait for a name lookup, which cannot be cancelled itself. */
+/** Resolves to null when the signal aborts. This ends the wait for a name lookup, which itself cannot be cancelled. */
 function aborted(signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
 }

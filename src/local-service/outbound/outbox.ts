@@ -10,7 +10,7 @@ interface Lane {
   active: number;
 }
 
-/** A queue with lanes that take turns, so that a slow destination does not block others. */
+/** A queue with lanes. The lanes take turns, so a slow destination does not block others. */
 export class FairQueue {
   readonly #limits: QueueLimits;
   readonly #lanes = new Map<string, Lane>();
@@ -26,7 +26,7 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** Call `done` with the item's lane when the item has ended. */
+  /** Returns the next item, or null if none can start now. Call `done` with the item's lane when the item has ended. */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {

@@ -3,16 +3,14 @@ import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
 export const RECORDING_VERSION = 1;
-/** The folder {@link RECORDED_MEDIA} beside it contains media, named by their hashes. */
+/** The media of a recording are in the folder {@link RECORDED_MEDIA} beside this file, named by their hashes. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** Recorded instead of an output's presigned URL. */
 export const OUTPUT_URL = "recorded:output";
 
-/** Recorded instead of an upload's handle. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** The other parts of the API concern credentials and webhooks. */
+/** First parts of the paths that are recorded. Other parts of the API concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -22,11 +20,11 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Other query parameters may be signatures, or may identify the sender. */
+/** Query parameters that are recorded. Other parameters may be signatures, or may identify the sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Only headers that clients act on are recorded. */
+/** Response headers that are recorded, because clients act on them. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -84,7 +82,6 @@ const SHORTEST_MEDIUM = 1_000;
 /** `INLINE_MEDIA` searches only this many characters, because it overflows the stack on megabytes of text. */
 const MOST_BEFORE_DATA = 200;
 
-/** Removes secrets, and replaces embedded media with hashes. */
 export function recordable(value: unknown): unknown {
   return withoutSecrets(value, recordableText);
 }

@@ -1,9 +1,9 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
-/** A recording's folder or port cannot be used. */
+/** Thrown if a recording's folder or port cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
-  /** The command to run next. Null if the error code's usual command fits. */
+  /** The command to run next, or null for the usual command of the error code. */
   readonly next: string | null;
 
   constructor(message: string, { next, ...options }: { readonly next?: string; readonly cause?: unknown } = {}) {

@@ -11,7 +11,6 @@ export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
 /** Fields that are ignored when two responses are compared, because they change with each poll. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
-/** A larger file could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
@@ -22,7 +21,7 @@ export class RecordingFile {
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last response of each request; an equal one is not written again. */
+  /** The last response to each request. An equal response is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
   readonly #jobs = new Set<string>();
@@ -136,7 +135,7 @@ export class RecordingFile {
     if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** After a crash, only the last line can be incomplete. */
+  /** Writes lines one after another. Therefore, only the last line can be incomplete after a crash. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;

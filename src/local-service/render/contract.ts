@@ -1,7 +1,7 @@
 /** Kinds of output. `sound` is music, noise or a changed recording. `voice` is a voice profile, which has no file. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
-/** A media file of an input, with the properties measured at its upload. */
+/** A media file that an input refers to, with its measured properties. */
 export interface MediaFile {
   readonly path: string;
   readonly contentType: string;
@@ -14,7 +14,7 @@ export interface MediaFile {
   readonly isCaptioned?: boolean;
 }
 
-/** A voice: a stock voice whose pitch and loudness are changed. */
+/** A stock voice with a changed pitch and loudness. */
 export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
   /** Median pitch in hertz. Null keeps the stock voice's pitch. */
@@ -63,7 +63,7 @@ export interface RenderOptions {
 export interface Renderer {
   /** Renders one output. @throws RenderError if an input cannot be decoded, a worker dies, or the signal is aborted */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
-  /** Stops the workers and rejects requests in flight. */
+  /** Stops the workers and rejects unfinished requests. */
   close(): Promise<void>;
 }
 

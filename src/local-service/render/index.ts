@@ -20,12 +20,11 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** A damaged file can send a parser into an endless loop, which would block later uploads. */
+/** Without a limit, a damaged file could send a parser into an endless loop and block later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;
 
-/** Decodes the whole file in a separate thread. */
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);
   try {

@@ -6,7 +6,7 @@ export interface Placeholder {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Hex digits that make the bytes differ. */
+  /** Hex digits that are embedded so that the bytes of two placeholders differ. */
   readonly mark: string;
 }
 
@@ -41,7 +41,7 @@ export function withMark(bytes: Uint8Array, contentType: string | null, mark: st
   const size = Buffer.alloc(4);
   switch (contentType) {
     case "image/png": {
-      // A `tEXt` chunk before the last chunk, `IEND`.
+      // Inserts a `tEXt` chunk before the last chunk, `IEND`.
       const chunk = pngChunk("tEXt", Buffer.concat([Buffer.from("Comment\0"), text]));
       const end = bytes.length - 12;
       return Buffer.concat([bytes.subarray(0, end), chunk, bytes.subarray(end)]);
@@ -50,7 +50,7 @@ export function withMark(bytes: Uint8Array, contentType: string | null, mark: st
       size.writeUInt32BE(text.length + 8);
       return Buffer.concat([bytes, size, Buffer.from("free"), text]);
     default: {
-      // An additional chunk at the end of the RIFF file. The file's header states the file's size.
+      // Appends a chunk to the RIFF file, and updates the size in the file's header.
       size.writeUInt32LE(text.length);
       const marked = Buffer.concat([bytes, Buffer.from("mark"), size, text]);
       marked.writeUInt32LE(marked.length - 8, 4);

@@ -8,7 +8,7 @@ import {
   type RenderResult,
 } from "./contract.ts";
 
-/** Counts running decodes, because ending a thread that decodes would report a memory leak. */
+/** Counts running decodes, because terminating a thread during a decode would report a memory leak. */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
 }
@@ -22,7 +22,7 @@ export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Never resolves if the thread is closing. */
+/** Runs `work`. If the thread is closing, never resolves. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -93,7 +93,6 @@ function startWorker(gate: DecodeGate): Worker {
   return worker;
 }
 
-/** Starts threads on demand, each of which runs one task at a time. */
 export class WorkerPool {
   readonly #size: number;
   readonly #onStart: (worker: Worker) => void;

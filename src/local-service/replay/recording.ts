@@ -14,7 +14,6 @@ import {
 
 export interface Recording {
   readonly folder: string;
-  /** Base URL of the recorded service. */
   readonly service: string;
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
@@ -33,7 +32,6 @@ const MOST_LINES = 1_000_000;
 export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
   const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
-  // A line without its line break is incomplete.
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));

@@ -38,7 +38,7 @@ export class ReplayBook {
     }
   }
 
-  /** When all responses to a request are used, repeats the last one. */
+  /** Returns the next recorded response to a request. After the last response, repeats it. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -47,7 +47,9 @@ export class ReplayBook {
     return answer;
   }
 
-  /** After the last recorded response, repeats the jobs with new ids. */
+  /**
+   * Returns the next recorded response to a submit request. After the last one, repeats the recorded jobs with new ids.
+   */
   submit(
     request: string,
     body: unknown,
@@ -140,10 +142,9 @@ function ordered(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null || depth === 0) return value;
   if (Array.isArray(value)) return value.map((item) => ordered(item, depth - 1));
   const fields = Object.entries(value)
-    // A null field means the same as an absent one.
     .filter(([, item]) => item !== null)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  // A list of pairs, because objects sort numeric names first.
+  // Returns pairs, because an object would sort numeric names first.
   return fields.map(([name, item]) => [name, ordered(item, depth - 1)]);
 }
 

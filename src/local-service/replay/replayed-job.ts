@@ -40,7 +40,6 @@ export class ReplayedJob {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** Returns the stream that is open at `now`, or else the last one. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;

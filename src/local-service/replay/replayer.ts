@@ -40,7 +40,7 @@ interface ReplayOptions {
   readonly orLocal: boolean;
 }
 
-/** Leaves uploads, keys and webhooks to the local service. */
+/** Answers requests from a recording. Leaves uploads, keys and webhooks to the local service. */
 class Replayer {
   readonly #book: ReplayBook;
   readonly #recording: Recording;

@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** For failures that the input did not cause. */
+/** The error of a job that failed for a reason other than its input. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this job; its cost was refunded.",
@@ -44,7 +44,7 @@ function outputRow(job: JobRow, position: number, rendered: Rendered, end: Outpu
   return { ...base, ...measured, ...identity, status: "COMPLETED", error: null };
 }
 
-/** Call the returned functions inside a transaction. */
+/** Returns functions that must be called inside a transaction. */
 export function jobFinisher(
   service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {

@@ -25,7 +25,7 @@ export interface RenderPorts {
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** The id cannot be guessed, but stays the same if the output is rendered again. */
+/** Returns an id that cannot be guessed, but stays the same if the output is rendered again. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -72,7 +72,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Never rejects, because a failed output has its error as the result. */
+/** Never rejects. If an output fails, its result is an error. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

@@ -10,7 +10,7 @@ const BATCH = 200;
 /** Uploads are kept this long after their URL expires, because queued jobs may still read them. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
-/** The service's time minus the machine's, stored so that time never runs backwards. */
+/** The service's time minus the machine's time. The difference is stored so that time never runs backwards. */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;

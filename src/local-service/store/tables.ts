@@ -145,7 +145,6 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
 
 export function modelRunTable(db: Statements) {
   return {
-    /** Moving average of the time from acceptance to completion. */
     averageMs: (model: string) =>
       db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
     add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
@@ -209,7 +208,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Null means that the owner is a member again. */
+    /** `at` is null if the owner is a member again. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {

@@ -19,7 +19,7 @@ function frame(event: "status" | "log", id: string, data: unknown): string {
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** The frame's id states the last event before it, and whether the frame ends the stream. */
+/** The frame's id states the last event before this frame, and whether this frame ends the stream. */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 

@@ -105,7 +105,6 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }

@@ -5,7 +5,7 @@ import type { Statements } from "../store/database.ts";
 
 /** The signature covers all values except the attempt number. */
 export interface Announcement {
-  /** The same for all attempts and redeliveries of an event. */
+  /** The id is the same for all attempts and redeliveries of an event. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
@@ -60,7 +60,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** A redelivery gets as many attempts again. */
+/** Maximum number of attempts for a delivery. A redelivery gets this number again. */
 export const MAX_ATTEMPTS = 12;
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
@@ -73,7 +73,9 @@ export interface DeliveryState {
   readonly event: DeliveryEvent | null;
   /** Number of attempts started so far, which never decreases. */
   readonly attempts: number;
-  /** Failed attempts since the last redelivery was requested, which determine the retry delay. */
+  /**
+   * Number of failed attempts since the last redelivery was requested. It determines the delay before the next attempt.
+   */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
@@ -82,7 +84,6 @@ export interface DeliveryState {
   readonly nextAttemptAt: number | null;
 }
 
-/** A delivery's state when a redelivery was requested. */
 export interface ReplayEntry {
   readonly requestedAt: number;
   readonly status: DeliveryStatus;
@@ -112,13 +113,13 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** Store the result before anything is sent. */
+/** Starts an attempt. Store the result before the request is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** A forbidden destination gets no further attempts. */
+/** Ends an attempt. After a forbidden destination, there are no further attempts. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };
@@ -129,7 +130,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** An interrupted attempt is repeated, because it may have failed. */
+/** Schedules an interrupted attempt again, because it may have failed. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -219,7 +220,7 @@ export function webhookTables(db: Statements) {
         jobId,
       ),
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Includes deliveries that were interrupted by the end of a process. */
+    /** Includes deliveries whose attempt was interrupted by the end of a process. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

@@ -145,7 +145,7 @@ export function createWebhooks(ports: ServiceParts) {
         const money = { amount_attempted: dollars, balance: usd(balanceOf(store.workspaces.get(workspaceId))) };
         const reason = "payment_method_declined";
         const payload = JSON.stringify({ id, type, created_at: instant(now), reason, ...money, currency: "USD" });
-        // A negative number, because no job has one.
+        // Uses a negative number, because no job has a negative number.
         const owner = { jobSeq: -randomInt(2 ** 47), jobId: id, workspaceId, ownerId: "", model: "" };
         const fixed = { ...owner, url: target.url, source: "default", createdAt: now, copies: 1, payload } as const;
         const due = fire({ ...NEW_DELIVERY, ...fixed }, type, now);

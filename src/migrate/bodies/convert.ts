@@ -178,7 +178,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Adds jobs that must run first to `before`. */
+/** Fills in the job's input. Adds jobs that must run first to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;

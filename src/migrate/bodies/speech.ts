@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   yue: "yue",
 };
 
-/** Two-letter codes by English name in lower case, without obsolete ones. */
+/** Maps English language names in lower case to two-letter codes. Obsolete codes are omitted. */
 function platformCodes(): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -155,7 +155,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
-/** `pt` also matches `pt-BR`, and `zh-cn` matches `zh`. */
+/** Finds the value for a language code. `pt` matches `pt-BR`, and `zh-cn` matches `zh`. */
 function codeIn(field: FieldView, code: string): Json | null {
   if (field.values === null) return code;
   const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);

@@ -199,7 +199,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
-/** Speech that is generated for the video comes before existing sound. */
+/** Puts speech that is generated for the video before sounds that the body names. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");

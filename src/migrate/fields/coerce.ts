@@ -32,7 +32,7 @@ function shorten(choices: readonly string[]): string {
 }
 
 function nearestOf(name: string, value: Json, values: readonly Json[]): Json | undefined {
-  // For images, 1K means 1024 lines. For videos, 2K and 4K are widths, so that 1K means 540 lines.
+  // For images, 1K means 1024 lines. For videos, 2K and 4K are widths, so 1K means 540 lines.
   const linesPerK = [value, ...values].some((one) => /^1\s*k$/i.test(String(one))) ? 1024 : 540;
   const requested = measureOf(name, value, linesPerK);
   if (requested === null) return undefined;
@@ -42,7 +42,7 @@ function nearestOf(name: string, value: Json, values: readonly Json[]): Json | u
     if (size === null) continue;
     const distance = Math.abs(Math.log(size / requested));
     const isNearer = best === undefined || distance < best.distance - 1e-9;
-    // Of two equally near values, the larger one is better, because nothing is lost.
+    // Of two equally near values, the larger one is chosen, because it loses nothing.
     const isLarger = best !== undefined && Math.abs(distance - best.distance) <= 1e-9 && size > best.size;
     if (isNearer || isLarger) best = { value, distance, size };
   }

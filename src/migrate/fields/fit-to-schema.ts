@@ -13,7 +13,10 @@ export interface Defaults {
 
 const MAX_ROUNDS = 12;
 
-/** Adds a decision for each omitted field, and returns the remaining problems. */
+/**
+ * Changes the input until it fits the schema. Adds a decision for each omitted field, and returns the remaining
+ * problems.
+ */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = problemsOf(job);
@@ -64,10 +67,10 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   const { takes } = field;
   const at = `${prefix}${field.name}`;
   const needed = `${job.view.id} requires ${field.name}, which the body lacks`;
-  // A resolution required only by a level is chosen together with the level.
+  // If only a quality level requires a resolution, both are chosen together.
   if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {
-    // A frame that requires another frame is omitted later, instead of adding an input for the other.
+    // If a frame requires another frame, it is omitted later. No input is added for the required frame.
     if (!field.isRequired && !isOfRow) return false;
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, {
@@ -132,7 +135,7 @@ function findTier(job: Job, defaults: Defaults): boolean {
   const resolutions = resolution?.values ?? [];
   const pairs = [undefined, ...quality.values].flatMap((q) => [undefined, ...resolutions].map((r) => [q, r] as const));
   const cost = ([q, r]: (typeof pairs)[number]) =>
-    // A changed resolution costs more, because it is visible in the output.
+    // A changed resolution costs more than a changed quality, because it is visible in the output.
     (r === givenResolution ? 0 : givenResolution === undefined ? 1 : 10 + resolutions.indexOf(r ?? null)) +
     (q === givenQuality ? 0 : givenQuality === undefined ? 2 : 5);
   for (const pair of pairs.toSorted((a, b) => cost(a) - cost(b))) {

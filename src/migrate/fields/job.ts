@@ -15,7 +15,7 @@ export class Job {
   readonly step: string;
   readonly input = new Map<string, Expression>();
   shift: Shift | null = null;
-  /** `path` is the field that contains the slug. */
+  /** `path` leads to the field that contains the model slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
   readonly #origins = new Map<string, JsonPath[]>();
 
@@ -53,7 +53,7 @@ export class Job {
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** If no v2 field became `field`, reports the change for `at`. */
+  /** Reports the change for the v2 field that became `field`. If there is none, reports it for the field `at`. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);
@@ -67,7 +67,7 @@ export class Job {
       this.body.fieldReport.amend(path, "decision", { why: `left out for now: ${because}`, choices });
   }
 
-  /** Sets the first field in `names` that the model has, by default the same name. */
+  /** Sets the first field in `names` that the model has. Default: the field with the same name as in v2. */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
     if (value === undefined) return;

@@ -30,7 +30,7 @@ export class ModelChooser {
     this.#map = map;
   }
 
-  /** Uses the first need that any model meets. */
+  /** Chooses a model for the first need that any model meets. */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
     const known = this.#known.get(key);

@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Strictest first: a later need applies only if no model meets an earlier one. */
+/** Returns the strictest need first. A later need applies only if no model meets an earlier need. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -49,7 +49,7 @@ export interface Need {
   readonly must: readonly Slot[];
   /** A model that accepts more of these is preferred. */
   readonly also: readonly Slot[];
-  /** Any model except an upscaler is acceptable, to keep the body's video. */
+  /** Accepts any model except an upscaler, so that the body's video is kept. */
   readonly isLoose?: true;
 }
 

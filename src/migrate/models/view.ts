@@ -24,7 +24,7 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Null if there is none, or if matching may take exponential time. */
+  /** Null if the field has no pattern, or if matching may take exponential time. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
@@ -126,7 +126,7 @@ function linearPattern(text: unknown): Matcher | null {
 interface SlotFacts {
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Identifies the field in the schema if its name differs. */
+  /** The field's role in the schema, which identifies the field if its name is not in `names`. */
   readonly role?: string;
 }
 
@@ -146,7 +146,7 @@ const SLOTS = {
   name: { names: ["name"], takes: "json" },
 } as const satisfies Readonly<Record<string, SlotFacts>>;
 
-/** Models have different names for the same purpose, such as the first frame. */
+/** The purpose of a field, such as the first frame. Models have different names for the same purpose. */
 export type Slot = keyof typeof SLOTS;
 
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {

@@ -132,7 +132,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** Uses the file's type, not the catalog. */
+/** Determines the kind from the file's type, not from the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";
@@ -185,7 +185,7 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
   if (expected === null) return null;
   if (sent === undefined) return `is missing in ${target}`;
   if (isDeepStrictEqual(sent, expected)) return null;
-  // The seeds of a batch have one entry per step.
+  // The seeds of a batch are a list with one seed for each step.
   if (Array.isArray(expected) && isDeepStrictEqual(sent, expected[index])) return null;
   if (typeof expected === "string") {
     const [, converted] = /^output of (.+)$/.exec(expected) ?? [];

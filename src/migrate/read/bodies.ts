@@ -88,7 +88,6 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** Recognises requests and responses of POST /assets by their fields. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -99,7 +98,7 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
-/** Skips nodes that only poll, upload or pass on a value. */
+/** Returns a function that skips nodes that only poll, upload or pass on a value. */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
   for (const node of nodes.toReversed()) for (const name of [...node.ids, node.name]) byName.set(name, node);

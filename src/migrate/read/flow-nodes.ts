@@ -2,7 +2,7 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 
-/** Templates outside strings become strings. */
+/** Parses JSON that contains templates. A template outside a string becomes a string. */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
   const parsed = parseJson(quoted(text));

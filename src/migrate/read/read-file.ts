@@ -24,7 +24,10 @@ export interface ReadFileOptions {
 
 const MIB = 1024 * 1024;
 
-/** Reports problems with the content in `problems`. @throws V2FileError if the file cannot be read */
+/**
+ * Reads v2 bodies from a file, and lists problems with their content in `problems`. @throws V2FileError if the file
+ * cannot be read
+ */
 export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
   try {

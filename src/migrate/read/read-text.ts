@@ -32,7 +32,7 @@ function isLines(text: string): boolean {
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** An invalid line does not affect the others. */
+/** An invalid line does not affect other lines. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -123,7 +123,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
 
 const MOST = 100;
 
-/** A parser would keep only the last value of a repeated key. */
+/** Finds repeated keys, because a parser would keep only the last value of each. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

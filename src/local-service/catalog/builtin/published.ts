@@ -14,7 +14,7 @@ import {
   VISIBLE,
 } from "../model.ts";
 
-// Models of hosted services, with their published fields and limits. Names, texts and prices are our own.
+// Models with the published fields and limits of hosted services. Names, texts and prices are invented.
 
 const SOUND_BYTES = 104_857_600;
 const LARGE_IMAGE_BYTES = 30_000_000;

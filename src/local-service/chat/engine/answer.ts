@@ -38,7 +38,6 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** At temperature 0, the seed depends only on the messages. */
 function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
   return JSON.stringify([messages, 0, ...loose]);
@@ -51,7 +50,7 @@ function shapeOf({ format }: ChatRequest, requested: string, text: string): Sche
 }
 
 /**
- * Limits the time, so that a crafted prompt cannot block other requests.
+ * Runs `work` with a time limit, because a crafted prompt could otherwise block other requests.
  * @throws Refusal 400
  */
 function readInTime<T>(work: () => T): T {

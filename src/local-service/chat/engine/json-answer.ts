@@ -40,7 +40,7 @@ interface Ports {
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
-  /** Numbers of the request's black images, or null if it has no images. */
+  /** Positions of the request's black images, starting at 1, or null if the request has no images. */
   readonly black: readonly number[] | null;
 }
 

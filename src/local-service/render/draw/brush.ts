@@ -94,7 +94,6 @@ export function shape(context: Context, fill: string, corners: readonly (readonl
   context.fill();
 }
 
-/** Fills the area below a curve through evenly spaced points. */
 export function ridge(
   context: Context,
   { width, height }: Size,

@@ -98,7 +98,6 @@ export function drawSubject(context: Context, size: Size, brief: Brief): void {
 export interface FaceGeometry {
   readonly x: number;
   readonly y: number;
-  /** Half the width of the head. */
   readonly radius: number;
   readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };

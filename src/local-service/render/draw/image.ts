@@ -131,7 +131,7 @@ export function enlargePicture(picture: Image, scale: number): Surface {
 
 const REFERENCE_FIELDS = ["images", "image", "start_image", "reference_images"] as const;
 
-/** If `scale` is set, enlarges the first input image instead of drawing one. */
+/** Draws an image, or enlarges the first input image if `scale` is set. */
 export async function renderImage(request: RenderRequest): Promise<Uint8Array> {
   const { input, media, seed, index } = request;
   const files = REFERENCE_FIELDS.flatMap((field) => (media[field] ?? []).map((file) => ({ file, field })));

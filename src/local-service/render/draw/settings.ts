@@ -134,7 +134,7 @@ function drawMountains(stage: Stage): void {
   land(stage, height * 0.91, 0.03, palette.near);
 }
 
-/** Corners of the snow: horizontal distance from the summit, and fraction of the way down. */
+/** Corners of the snow on a mountain: horizontal distance from the summit, and fraction of the way down. */
 const SNOW = [
   [0, 0],
   [0.21, 0.21],

@@ -55,7 +55,7 @@ export async function endsOf(path: string): Promise<FileEnds> {
 
 export async function sniff({ head }: FileEnds): Promise<Format> {
   if (head.length === 0) throw new Error("the file is empty");
-  // The detector reads a PNG's chunks to find animation, and fails on damaged ones.
+  // The detector fails on a PNG with damaged chunks, because it searches the chunks for animation.
   const isPng = head.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n";
   const type = isPng ? "image/png" : (await fileTypeFromBuffer(head.subarray(0, 4096)).catch(() => undefined))?.mime;
   if (type === undefined) throw new Error(`the file is not in an accepted format (${ACCEPTED})`);
@@ -66,7 +66,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Decoders would silently fill in missing parts. */
+/** Returns why the file is incomplete, or null. Decoders would silently fill in the missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":

@@ -8,7 +8,7 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** Never resolves if the thread is closing. */
+/** Decodes an image. If the thread is closing, never resolves. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));

@@ -68,7 +68,7 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
   return { rate, samples };
 }
 
-/** An error between two reads makes the next read fail, instead of ending the thread. */
+/** Opens a file. An error between two reads makes the next read fail, instead of ending the thread. */
 export function openInput(path: string): Input {
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
@@ -79,7 +79,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
   if (head.toString("latin1", 0, 4) !== "fLaC") return found;
   const stated = (head.readUInt8(21) & 15) * 2 ** 32 + head.readUInt32BE(22);
-  // The decoder omits a last frame that is silent, which is only a few bytes long.
+  // The decoder omits a silent last frame, because that frame is only a few bytes long.
   if (stated > 0 && found.samples < stated - head.readUInt16BE(10)) throw new Error("it is truncated");
   return { ...found, samples: stated || found.samples };
 }

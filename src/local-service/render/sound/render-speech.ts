@@ -9,7 +9,6 @@ import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
-/** Measures the first minute, and chooses the stock voice with the nearest pitch. */
 export function profileOf(sample: Sound, label: string): VoiceProfile {
   const heard = toMono(sample).subarray(0, sample.rate * MAX_SECONDS);
   const pitch = medianPitch(heard, sample.rate);
@@ -66,7 +65,7 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/** Renders the input sound at the voice's pitch, or else music for the prompt. */
+/** Changes the input sound to the voice's pitch. Without an input sound, composes music for the prompt. */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {

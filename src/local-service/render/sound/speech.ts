@@ -19,7 +19,7 @@ const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WasmApi
 
 let synthesizer: object | undefined;
 
-/** In hertz, measured on plain sentences. */
+/** Median pitch of each stock voice in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
 /** Returns null if nothing can be spoken; a `stretch` of 2 doubles the duration. */
@@ -48,7 +48,10 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 
 const LONGEST = 280;
 
-/** Also splits very long sentences, and removes characters that the synthesizer cannot read. */
+/**
+ * Splits a text into sentences. Splits very long sentences further, and removes characters that the synthesizer cannot
+ * read.
+ */
 export function sentencesOf(text: string): string[] {
   return plain(text)
     .split(/(?<=[.!?;:])\s+|\n+/u)

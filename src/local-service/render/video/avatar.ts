@@ -10,7 +10,7 @@ import { encodePictures } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { drawLayer, mirroredLayer } from "./shot.ts";
 
-/** Returns values from 0 to 1, which rise fast and fall slowly. */
+/** Returns a loudness from 0 to 1 for each frame. The values rise fast and fall slowly. */
 export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Float32Array {
   const mono = toMono(sound);
   const levels = new Float32Array(frames);

@@ -16,14 +16,14 @@ export interface EncodedPictures {
   readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
-/** Encodes RGBA frames as baseline-profile H.264 in a separate thread. */
 export async function encodePictures(
   size: Size,
   fps: number,
   pictures: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   onPicture: (count: number) => void = () => undefined,
 ): Promise<EncodedPictures> {
-  // This is fine enough for smooth gradients. Very large frames can be coarser, because the steps are not visible.
+  // A value of 20 is fine enough for smooth gradients. Very large frames can be coarser, because their steps are not
+  // visible.
   const quantizationParameter = size.width * size.height > 2_500_000 ? 24 : 20;
   const workerData: EncoderSettings = { ...size, frameRate: fps, quantizationParameter, groupOfPictures: fps * 2 };
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
@@ -42,7 +42,7 @@ export async function encodePictures(
 
   try {
     for await (const rgba of pictures) {
-      // The wait also lets the event loop free the canvas's copies of earlier frames.
+      // Waits for a free buffer. The wait also lets the event loop free the canvas's copies of earlier frames.
       while (sent - answered >= buffers.length) await reply();
       const buffer = buffers[sent % buffers.length]!;
       writeYuv(buffer, rgba, size);

@@ -41,7 +41,7 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
   const video = new EncodedVideoPacketSource("avc");
-  // Without a frame rate, the muxer uses a fine time scale in which the last frame can end anywhere.
+  // Without a stated frame rate, the muxer uses a fine time scale, so the last frame can end at any time.
   output.addVideoTrack(video);
   const addSound = movie.sound && soundTrack(output, movie.sound, movie.durationSeconds);
   await output.start();

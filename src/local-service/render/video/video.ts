@@ -76,7 +76,7 @@ function durationOf(input: Readonly<Record<string, unknown>>): number {
 const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
-/** Keeps sound, timing and frame rate; if the codec is not supported, all frames are grey. */
+/** Enlarges a video, and keeps its sound, timing and frame rate. If the codec is not supported, all frames are grey. */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
   file: MediaFile,
@@ -112,7 +112,7 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/** The returned function returns null for a damaged frame. */
+/** Returns a function that enlarges one frame, or returns null for a damaged frame. */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;
