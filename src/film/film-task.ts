@@ -72,7 +72,6 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Adds checks of the input files to the step's own prediction. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];

@@ -215,7 +215,7 @@ function inOrder(
   }
   return { order, cycles };
 
-  /** Not recursive, because a long chain would overflow the stack. */
+  /** Does not recurse, because a long chain would overflow the stack. */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

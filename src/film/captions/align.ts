@@ -38,7 +38,6 @@ export function alignLines(lines: readonly string[], speech: readonly Span[]): r
 }
 
 interface Pause extends Span {
-  /** Seconds of speech before this pause. */
   readonly at: number;
 }
 

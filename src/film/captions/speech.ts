@@ -37,7 +37,6 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** Expects 16,000 samples per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

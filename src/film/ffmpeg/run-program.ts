@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** The oldest output beyond this size is dropped. */
+/** At least this many characters of the latest output are kept. */
 const KEPT_BYTES = 256 * 1024;
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
@@ -19,7 +19,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** Kills the program at its time limit, on abort, and if this process dies. @throws FilmError */
+/** Runs a program. Kills it at the time limit, on abort, and if this process dies. @throws FilmError */
 export async function runProgram(
   path: string,
   args: readonly string[],

@@ -20,7 +20,7 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
 /** Peak limit in dBTP for audio before it is encoded, because encoding raises peaks slightly. */
 const CEILING = -1.5;
 
-/** Does not use ffmpeg's `loudnorm`, which would vary the gain of short audio. */
+/** Uses a constant gain, because ffmpeg's `loudnorm` would vary the gain of short audio. */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;
   if (truePeak + gain <= CEILING) return raised;

@@ -36,7 +36,6 @@ export interface Principal {
   readonly keyId: string;
   readonly workspaceId: string;
   readonly ownerId: string;
-  /** Null means every scope. */
   readonly scopes: readonly Scope[] | null;
   /** `previous-secret` means a secret that was replaced by rotation and is still valid for a short time. */
   readonly via: "secret" | "previous-secret" | "token";

@@ -17,7 +17,6 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
 export interface CompiledModel extends ModelDefinition {
-  /** Validates an input, and fills in default values. */
   readonly check: InputCheck;
   /** Checks the rules of the model's family. Call it before `check`, because `check` fills in default values. */
   readonly checkFamily: InputCheck;

@@ -58,7 +58,6 @@ function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {
     description: file.description ?? null,
     price_description: file.price_description ?? "",
     logo_url: file.logo_url ?? null,
-    // A malformed schema is detected later, when it is compiled. It disables only this model.
     input_schema: file.input_schema as CatalogEntry["input_schema"],
     output_schema: file.output_schema ?? OUTPUT_SCHEMA,
   };

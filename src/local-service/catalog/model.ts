@@ -18,7 +18,6 @@ export interface Work {
 export type ModelState =
   | { readonly is: "live" }
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** Requests for the model get 400 FAILED_PRECONDITION with this message. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 export interface CatalogEntry {

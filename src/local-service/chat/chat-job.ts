@@ -113,7 +113,6 @@ export function chatJobs(service: ServiceContext) {
       queueMs: 0,
       renderMs: scaled(FIRST_TOKEN_MS + composed.tokens.length * PER_TOKEN_MS),
       createdAt: now,
-      // The maximum price is reserved until the answer ends.
       chargedMicros: priceMicros(request.model, composed.promptTokens, request.maxTokens),
       costShownAt: now + faults.costLateMs({ model: request.model.id, prompt }),
     };

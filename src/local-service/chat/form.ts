@@ -32,7 +32,6 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
 
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
-/** `includeUsage` adds a last chunk with the usage. */
 export function completionForm(head: AnswerHead, composed: Composed, includeUsage: boolean): AnswerForm {
   const { tool, finishReason, reasoningTokens } = composed;
   const call = (text: string) => ({

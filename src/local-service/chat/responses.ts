@@ -245,7 +245,6 @@ export function responsesForm(head: AnswerHead, composed: Composed, body: Respon
       ];
     }
 
-    /** Ends the open item, writes all items before `next`, and then opens `next`. */
     function upTo(next: number): readonly string[] {
       const frames: string[] = [];
       while (open < next) {

@@ -91,7 +91,6 @@ export interface JobSubject {
 export interface StreamFault {
   /** Time between events, in real milliseconds. */
   readonly delayMs: number;
-  /** Number of frames sent before the stream is cut, or null if it is not cut. */
   readonly cutAfter: number | null;
   readonly clean: boolean;
 }

@@ -91,7 +91,6 @@ function ownRules(schema: Node): MediaRules {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => RULE.test(key)));
 }
 
-/** Resolves only references within the document, such as `#/$defs/image`. */
 function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   if (!isRecord(schema)) return {};
   const ref = schema["$ref"];

@@ -34,7 +34,6 @@ const usage = object({
   estimated: flag,
 });
 
-// A webhook's payload is the job without logs and cost.
 const ended = { job_id: jobId, model: text, outputs };
 const said = { quality: text, prompt: text, created_at: instant, completed_at: instant };
 

@@ -113,7 +113,6 @@ function drain(response: http.IncomingMessage): void {
   response.on("error", () => undefined);
 }
 
-/** Resolves when the response's headers arrive, or to null if the signal aborts first. */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
     const { url } = destination;
@@ -193,7 +192,6 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
 export interface Outbound {
   /** Sends a request. Never rejects; resolves to null if the service closes before the response arrives. */
   post(url: string, message: Message): Promise<Outcome | null>;
-  /** Makes `idle` wait for `work`. */
   during<T>(work: Promise<T>): Promise<T>;
   /** Waits until no request is in flight, but only for a fixed number of rounds. */
   idle(): Promise<void>;

@@ -10,7 +10,7 @@ interface Lane {
   active: number;
 }
 
-/** A queue with lanes. The lanes take turns, so a slow destination does not block others. */
+/** A queue with one lane for each destination. The lanes take turns, so a slow destination does not block others. */
 export class FairQueue {
   readonly #limits: QueueLimits;
   readonly #lanes = new Map<string, Lane>();
@@ -26,7 +26,10 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** Returns the next item, or null if none can start now. Call `done` with the item's lane when the item has ended. */
+  /**
+   * Returns the next item, or null if none can start now. Call `done` with the item's lane when the item has been
+   * processed.
+   */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {
@@ -35,7 +38,7 @@ export class FairQueue {
       if (item === undefined) continue;
       lane.active += 1;
       this.#active += 1;
-      // Round robin: the lane moves to the end.
+      // Moves the lane to the end, so that the lanes take turns.
       this.#lanes.delete(name);
       this.#lanes.set(name, lane);
       return { lane: name, item };

@@ -22,7 +22,6 @@ export interface RecorderOptions {
   readonly port: number;
   /** Without media, a replay creates placeholders of the same kind, size and duration. */
   readonly keepMedia: boolean;
-  /** Receives a message about each request or output that cannot be recorded. */
   readonly say: (text: string) => void;
 }
 
@@ -289,7 +288,6 @@ class UploadHash {
       part.once("end", () => {
         this.#digest ??= hash.digest("hex");
       });
-      // A part that was cut short has no digest.
       part.once("error", () => undefined);
     });
   }

@@ -67,7 +67,7 @@ export interface Renderer {
   close(): Promise<void>;
 }
 
-/** Properties that a file's headers declare, which may be wrong. */
+/** Properties that a file's headers declare. They may be wrong. */
 export interface AnnouncedMedia {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;

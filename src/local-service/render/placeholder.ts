@@ -41,7 +41,6 @@ export function withMark(bytes: Uint8Array, contentType: string | null, mark: st
   const size = Buffer.alloc(4);
   switch (contentType) {
     case "image/png": {
-      // Inserts a `tEXt` chunk before the last chunk, `IEND`.
       const chunk = pngChunk("tEXt", Buffer.concat([Buffer.from("Comment\0"), text]));
       const end = bytes.length - 12;
       return Buffer.concat([bytes.subarray(0, end), chunk, bytes.subarray(end)]);

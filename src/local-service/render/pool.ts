@@ -34,7 +34,6 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Prevents new work, and waits up to `LONGEST_DECODE_MS` for running work. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {

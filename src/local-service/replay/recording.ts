@@ -18,7 +18,6 @@ export interface Recording {
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** Line number of an incomplete last line, which is ignored. */
   readonly tornLine: number | null;
 }
 

@@ -56,7 +56,6 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** Returns whether wanted responses are recorded, but none is due yet. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);

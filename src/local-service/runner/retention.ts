@@ -15,7 +15,6 @@ export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
-/** Removes the files of expired media, and stores the clock's offset. */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;
   let storedOffset = Number(store.meta.get(CLOCK_OFFSET) ?? 0);

@@ -33,7 +33,7 @@ function prepare(database: DatabaseSync, file: string): void {
   if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (schema ${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
-  // One transaction, so that a first start needs only one fsync.
+  // Uses one transaction, so that the first start needs only one fsync.
   database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 

@@ -70,7 +70,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   // If only a quality level requires a resolution, both are chosen together.
   if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {
-    // If a frame requires another frame, it is omitted later. No input is added for the required frame.
+    // A frame that requires another frame is omitted later. No input is added for the other frame.
     if (!field.isRequired && !isOfRow) return false;
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, {
@@ -157,7 +157,6 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** Adds a decision if the quality level differs from the one in the slug. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;

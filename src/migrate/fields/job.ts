@@ -15,7 +15,6 @@ export class Job {
   readonly step: string;
   readonly input = new Map<string, Expression>();
   shift: Shift | null = null;
-  /** `path` leads to the field that contains the model slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
   readonly #origins = new Map<string, JsonPath[]>();
 

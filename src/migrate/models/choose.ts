@@ -82,7 +82,7 @@ export class ModelChooser {
       const suitability = suits(view, need);
       return suitability === null ? [] : [{ view, ...suitability }];
     });
-    // A model with required fields that the body lacks is a candidate only if there is no better one.
+    // A model with required fields that the body lacks is a candidate only if there is no better candidate.
     const least = Math.min(...found.map(({ unmet }) => unmet));
     return found
       .filter(({ unmet }) => unmet === least)
@@ -103,7 +103,6 @@ export function isUuid(text: string): boolean {
 interface SlugMatch {
   readonly view: ModelView;
   readonly quality: string | null;
-  /** `similar` needs confirmation by the user. */
   readonly confidence: "exact" | "similar";
   readonly why: string;
 }
@@ -157,7 +156,6 @@ interface Level {
   readonly text: string;
 }
 
-/** Considers only words that are not in the model's name. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);

@@ -47,7 +47,7 @@ function hasAny(value: unknown): boolean {
 export interface Need {
   readonly type: V2Type;
   readonly must: readonly Slot[];
-  /** A model that accepts more of these is preferred. */
+  /** A model that accepts more of these slots is preferred. */
   readonly also: readonly Slot[];
   /** Accepts any model except an upscaler, so that the body's video is kept. */
   readonly isLoose?: true;
@@ -108,7 +108,7 @@ export function suits(view: ModelView, need: Need) {
   return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
 }
 
-/** Returns whether the model accepts these media together and requires no others. */
+/** Returns whether the model accepts the media in `met` together and requires no other media. */
 function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
   const table = combinationTable(model.inputSchema);
   if (table === null || !table.isWhole || table.rows.length === 0) return true;

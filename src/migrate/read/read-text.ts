@@ -32,7 +32,6 @@ function isLines(text: string): boolean {
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** An invalid line does not affect other lines. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();

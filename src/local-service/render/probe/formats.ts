@@ -93,7 +93,6 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
 }
 
 const SEGMENT = "18538067";
-/** Ids of the elements that a WebM segment may contain. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
 /** Reading a WebM file that begins with unknown elements may never finish. */

@@ -154,10 +154,6 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/**
- * AAC is returned as silence.
- * @throws Error
- */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
   if (file.sizeBytes > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);

@@ -59,7 +59,6 @@ export async function encodePictures(
   }
 }
 
-/** Ignores the times and key-frame marks in the encoder's file. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();

@@ -115,7 +115,8 @@ function withoutDates(file: Buffer): Buffer {
   const index = file.subarray(0, file.indexOf("mdat"));
   for (const box of ["mvhd", "tkhd", "mdhd"]) {
     for (let at = index.indexOf(box); at >= 0; at = index.indexOf(box, at + 4)) {
-      // One byte for the version and three for flags, then two dates of 4 bytes each (8 bytes in version 1).
+      // The box begins with one byte for the version and three for flags. Then come two dates of 4 bytes each, or of 8
+      // bytes in version 1.
       index.fill(0, at + 8, at + (index[at + 4] === 1 ? 24 : 16));
     }
   }

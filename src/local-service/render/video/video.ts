@@ -101,7 +101,6 @@ async function enlargeVideo(
   const encoded = await encodePictures(to, fps, pictures(), (count) => onProgress((count / packetCount) * 0.95));
   const durationSeconds = Math.max(await track.computeDuration(), encoded.frames.length / fps);
   const hasSound = (await input.getPrimaryAudioTrack()) !== null;
-  // AAC is copied without decoding it. Other sound is decoded.
   const sound = hasSound ? ((await readCodedSound(file.path)) ?? (await loadSound(file, FIELD))) : null;
   return muxMovie({ fps, durationSeconds, pictures: encoded, sound });
 }
