@@ -74,18 +74,15 @@ export const faultRule = z.discriminatedUnion("kind", [
     status: z.int().min(400).max(599).optional(),
     envelope: z.boolean().default(true),
   }),
-  /** Waits `delay_ms` milliseconds between the events of a stream. */
+  /** Waits `delay_ms` real milliseconds between the events of a stream. */
   rule("slow_stream", { delay_ms: ms }),
   /** Ends a stream after `after_frames` frames, without `done`: either cleanly or by resetting the connection. */
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after `bytes` bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /**
-   * The job fails and is refunded. `param` and `category` name what moderation rejected. In a chat, the code
-   * `CANCELLED` becomes `client_abort`, and `DEADLINE_EXCEEDED` becomes `timeout`.
-   */
+  /** The job fails and is refunded. `param` and `category` name what moderation rejected. In a chat, the code `CANCELLED` becomes `client_abort`, and `DEADLINE_EXCEEDED` becomes `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
-  /** The outputs at the positions `outputs` fail. Their share of the price is refunded. */
+  /** The outputs at the positions in `outputs`, counted from 0, fail. Their share of the price is refunded. */
   rule("fail_output", {
     outputs: z.array(count).max(100).default([0]),
     code: z.enum(codes).default("INTERNAL"),

@@ -1,5 +1,6 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
+/** A recording's folder or port cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
   /** The command to run next, or null for the usual command of the error code. */
