@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** A job created up to this long before or after a run may belong to it, because clocks differ. */
+/** A job created up to this long before or after a run may belong to that run, because clocks differ. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {

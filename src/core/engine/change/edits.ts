@@ -117,7 +117,7 @@ export interface Redo {
 
 type Fields = { readonly [field: string]: Json | undefined };
 
-/** Turns a person's note into edits or reruns. Returns an empty object while one of the steps is in progress. */
+/** Turns a person's note into edits or reruns. Returns an empty object while a step to redo is in progress. */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
   const next = `showrunner show ${state.runId}`;

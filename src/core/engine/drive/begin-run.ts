@@ -24,7 +24,7 @@ export interface Start extends ResumeOptions {
   readonly lastStop?: number | undefined;
   readonly move?: AccountMove | undefined;
   readonly staysPaused?: boolean | undefined;
-  /** True if a run that ended without waiting for a late job must stay ended. */
+  /** If true, a run that ended without waiting for a late job is not continued for that job. */
   readonly leavesGivenUp?: boolean | undefined;
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }

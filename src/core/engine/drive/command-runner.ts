@@ -195,7 +195,7 @@ export class CommandRunner {
     if (result.end === "notSent") unsent.add(id);
     else unsent.delete(id);
     if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
-      // The run does not pause again. Late work is polled at growing intervals.
+      // An ended run does not pause. Its late work is polled at growing intervals.
       return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
     }
     this.#on.answer(result.events);

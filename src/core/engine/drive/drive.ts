@@ -124,7 +124,7 @@ class Driver {
     const rest = this.#restUntil(wakeAt, lateAt);
     if (rest !== null) return this.#park(rest.wakeAt);
     this.#leaveLate();
-    // With nothing in progress, only the inbox or a stop can change anything, so check from time to time.
+    // If nothing is in progress, only the inbox or a stop can change anything, so check from time to time.
     await this.#rest.until(isIdle ? (wakeAt ?? this.#deps.now() + IDLE_MS) : wakeAt);
     return null;
   }

@@ -60,7 +60,7 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
       throw error;
     }
   } catch (error) {
-    // The lease may have been recorded: after a disk failure it is unclear what was written.
+    // The lease may have been recorded, because after a disk failure it is unclear what was written.
     retireHolder(holder);
     throw error;
   }

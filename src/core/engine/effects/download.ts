@@ -94,7 +94,10 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/** True if the output has expired by both clocks, or the service refused it as an input. */
+/**
+ * Returns true if the output has expired by the clocks of the service and this machine, or if the service refused it as
+ * an input.
+ */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();

@@ -166,7 +166,7 @@ function delayOf({ dueAt }: PlannedPoll, { jobId }: { readonly jobId: string }, 
 
 type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** `outcome` is `open` if the job, once reported as ended, is in progress again. */
+/** `outcome` is `open` if the service first reported the job as ended and now reports it as in progress. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;

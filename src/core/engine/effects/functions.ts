@@ -13,7 +13,10 @@ export interface StepFunctions {
   find(state: RunState, path: string): Found;
 }
 
-/** Runs the pipeline's code again unless `code` was made from the run's own input. */
+/**
+ * Returns the functions of the run's steps. Runs the pipeline's code again unless `code` was made from the run's own
+ * input.
+ */
 export function functionsFor(
   { planned }: RunState,
   given: { readonly code?: Code | undefined; readonly pipeline?: Pipeline | undefined },

@@ -170,7 +170,7 @@ async function acknowledged(
 
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
   const id = cleanText(jobId, 300);
-  // A job stays assigned to the first request for which it was returned, even if it proves to be wrong.
+  // A job stays assigned to the first request for which the service returned it, even if that was wrong.
   const isOwn = context.jobOwners.claim(context.state, command, jobId);
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {

@@ -24,7 +24,7 @@ class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
 
-/** Calls a local function. If the run stops meanwhile, its result is discarded. */
+/** Calls a local function. If the run stops meanwhile, the function's result is discarded. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
   const found = localCode(context, step, "task");

@@ -35,7 +35,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** Hard links change a cached file's `ctime`, so only its `mtime` shows changes. */
+  /** Hard links change a cached file's `ctime`, so only `mtime` shows changes of its content. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {

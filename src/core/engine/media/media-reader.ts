@@ -53,7 +53,7 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** One owner never uses all threads, so that other owners need not wait. */
+/** Number of worker threads. One owner never uses all of them, so that other owners need not wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 const MOST_REMEMBERED = 1_000;
@@ -97,7 +97,7 @@ export class MediaReader {
     const known = this.#answers.get(key) ?? this.#read(question, size);
     this.#answers.set(key, known);
     const answered = await known;
-    // The limit applies only to this owner. Another owner may have the same bytes.
+    // Do not cache this answer. The limit applies only to this owner, but another owner may have the same bytes.
     if (answered === NOT_READ) this.#answers.delete(key);
     // A later try may succeed, when the machine is less busy.
     else if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();

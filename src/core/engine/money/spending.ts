@@ -228,7 +228,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Returns an event for each cap whose use has just reached a reported percentage. */
+  /** Returns an event for each cap whose use has just reached a percentage to report. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {

@@ -109,7 +109,7 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of a run's jobs to look for before the key is considered another account's. */
+/** Maximum number of a run's jobs to look for before the key is considered to belong to another account. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
@@ -142,7 +142,7 @@ function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonl
   const attempts = Object.values(steps).flatMap((step) => step.attempts.filter(isOfService));
   return attempts
     .flatMap(({ kind, jobId, model, submittedAt, intendedAt }) => {
-      // A chat's model is as requested, and may be an alias.
+      // The model of a chat is recorded as requested, so it may be an alias.
       const known = { model: kind === "chat" ? null : model, at: submittedAt ?? intendedAt ?? 0 };
       return jobId === null ? [] : [{ jobId, ...known }];
     })

@@ -94,7 +94,7 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
    * that ends `unreachable`. `serviceFailure` is null if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read. It is retried for two minutes; then the events in `otherwise` are recorded. */
+  /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
   /** A failure outside the run. The run stops and keeps the events, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }

@@ -264,7 +264,7 @@ class StateCache {
   }
 
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
-    // Reuse an earlier weight, because an event adds at most one part.
+    // Reuse an earlier weight, because an event adds at most one part to the state.
     if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;

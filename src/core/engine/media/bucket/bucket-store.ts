@@ -44,7 +44,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** If the object is missing or truncated, uploads the cached copy again. */
+  /** Checks an object. If the object is missing or truncated, uploads the cached copy again. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
