@@ -42,7 +42,7 @@ export class IncludeError extends ShowrunnerError {
 
 const LIBRARY = decoded(new URL("../..", import.meta.url).href.replace(/^file:\/\//, ""));
 
-/** Decodes the path of a stack frame, which Node escapes but test runners do not. */
+/** Decodes the path of a stack frame. Node escapes such paths, but test runners do not. */
 function decoded(path: string): string {
   try {
     return decodeURI(path);

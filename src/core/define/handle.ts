@@ -181,7 +181,7 @@ export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 /** Shared by all copies of this module, so that they recognize each other's handles. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** One call of `build`. `within` is the enclosing call, whose handles may be used too. */
+/** One call of `build`. It may use its own handles and those of `within`, the enclosing call. */
 export interface Build {
   readonly within: Build | null;
 }
@@ -312,7 +312,6 @@ export function takesHandle<Y extends Yields, I = unknown>(
 ): TakesHandle<Y, I> {
   const { pointers, build } = takes;
   const outputs = () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "several", step, pointers });
-  // All takes have the same input except for the seed.
   const input = fieldsOf(pointers[0]!.step, takes) as TakesHandle<Y, I>["input"];
   const pointer: Pointer = { to: "step", step, output: "single", build };
   return mark<TakesHandle<Y, I>>({ step, yields, form: "single", outputs, input }, pointer);
@@ -323,7 +322,6 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
   return mark<ExpandHandle<Y>>({ step, yields, form: "list", output }, { to: "step", step, output: "all", build });
 }
 
-/** Returns the text if it is already known during the build, otherwise null. */
 export function knownText(value: unknown): string | null {
   const pointer = pointerOf(value);
   const known = pointer?.to === "input" ? pointer.value : value;

@@ -230,7 +230,6 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
   return { draft: { pipeline: pipeline.name, parsedInput: plainJson(input), ...recorded }, problems: [] };
 }
 
-/** Finds what the current schema rejects in a stored input, except in fields with a transform. */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
   if ("value" in parsed) return [];
@@ -416,7 +415,7 @@ export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-/** The method of each kind of step. A kind without a method does not compile. */
+/** The names of the methods, one for each kind of step. A kind without a method does not compile. */
 type MethodName = Exclude<DraftStep["kind"], "pick"> | "choose";
 
 function stepMethods(recorder: Recorder): StepMethods & Pick<StepMethods, MethodName> {

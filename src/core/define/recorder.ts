@@ -131,7 +131,7 @@ interface Context {
   report(problem: Problem): void;
 }
 
-/** Deeper values are considered to contain themselves. */
+/** The maximum nesting. A value that is nested more deeply probably contains itself. */
 const MAX_DEPTH = 100;
 
 const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];

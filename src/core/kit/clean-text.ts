@@ -96,7 +96,10 @@ export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
 
-/** Deeper values are redacted whole, because legitimate data is never that deep. */
+/**
+ * The maximum nesting. A value that is nested more deeply is redacted as a whole, because legitimate data is never that
+ * deep.
+ */
 const MOST_DEPTH = 100;
 
 /** Makes JSON fit to publish: removes secrets, even from JSON in strings, and passes other strings through `clean`. */

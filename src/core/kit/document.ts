@@ -49,7 +49,6 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
   : "";
 
-/** The name of a field in a document. */
 export type DocumentName<Key extends string> = Key extends keyof typeof renamed
   ? (typeof renamed)[Key]
   : Snake<Key extends `${infer Name}Micros` ? Name : Key>;

@@ -47,7 +47,7 @@ export interface Late {
   readonly since: number;
   /** Expected duration of the request. Null unless the run reported it as slow. */
   readonly expected: Expected | null;
-  /** The request's `within`; null if it has not passed. */
+  /** The request's `within`; null if this time has not passed. */
   readonly withinMs: number | null;
   readonly jobId: string | null;
 }

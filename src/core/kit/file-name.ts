@@ -65,7 +65,6 @@ export function fileExtension(contentType: string): string {
   const known = own(preferred, mediaType);
   if (known !== undefined) return `.${known}`;
   if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
-  // Loaded on demand, because its tables are large and rarely needed.
   const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

@@ -11,7 +11,10 @@ export interface FolderLock {
   release(): void;
 }
 
-/** Locks an existing folder; null while another process holds the lock. The kernel releases it when its holder dies. */
+/**
+ * Locks an existing folder. Returns null while another process holds the lock. If that process dies, the kernel
+ * releases the lock.
+ */
 export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);
   const note = noteOf(folder, name);

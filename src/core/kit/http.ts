@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 
-/** Sends each piece of the body as it comes. If the client goes away, which is not an error, the body is cancelled. */
+/** Sends each piece of the body as it comes. If the client disconnects, the body is cancelled without an error. */
 export async function sendResponse(
   response: ServerResponse,
   { status, headers, body }: Response,

@@ -1,4 +1,3 @@
-/** A position in a text. Both numbers start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -18,7 +17,6 @@ export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
   return false;
 }
 
-/** Yields the value, then its members, then their members, and so on. */
 function* levelsOf(value: unknown): Iterable<{ readonly depth: number; readonly items: readonly unknown[] }> {
   let items = [value];
   for (let depth = 0; items.length > 0; depth++) {

@@ -2,16 +2,15 @@ export const REDACTED = "[redacted]";
 
 /** Shorter secrets would be found in ordinary text too. */
 const SHORTEST_SECRET = 8;
-/** A process has a few dozen secrets, but services may hand out new ones without end. */
+/** The maximum number of known secrets. A process has a few dozen, but services may hand out any number of new ones. */
 const MOST_SECRETS = 1_000;
-/** Maximum number of secrets from services, such as cookies, which leaves room for credentials. */
+/** The maximum number of secrets from services, such as cookies. It leaves room for credentials. */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in text, in any encoding, in a single pass. */
 export class KnownSecrets {
   readonly #root = emptyNode();
   readonly #known = new Set<string>();
-  /** Character codes that may start a secret, so that the scan can skip all others. */
   readonly #begins = new Uint8Array(128);
 
   constructor(...secrets: readonly string[]) {
@@ -27,7 +26,7 @@ export class KnownSecrets {
     }
   }
 
-  /** Like {@link learn}, for secrets that services hand out, which must leave room for credentials. */
+  /** Like {@link learn}, but for secrets that services hand out. These must leave room for credentials. */
   learnHandedOut(secret: string): void {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
@@ -149,7 +148,8 @@ function formsOf(text: string): readonly SecretForm[] {
   return [
     { begins: text, source: [...text].map(written).join("") },
     { begins: hex, source: hex },
-    // Base64 of a text depends on its offset modulo 3. Leave out characters that also encode a neighbour.
+    // The Base64 form of a text depends on its offset modulo 3. Characters that also encode neighbouring text are left
+    // out.
     ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
   ];
 }

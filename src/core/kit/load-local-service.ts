@@ -17,7 +17,6 @@ export class LocalServiceMissingError extends ShowrunnerError {
   }
 }
 
-/** Loads the local service on first use, because the package is optional. */
 export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
   ensureHome();
   try {

@@ -42,7 +42,7 @@ export function formatUsd(micros: number | null): string | null {
 interface StepPrice {
   readonly step: string;
   readonly costMicros: number | null;
-  /** Null if the step has no upper limit. */
+  /** The maximum cost of the step; null if there is no upper limit. */
   readonly mostMicros: number | null;
 }
 

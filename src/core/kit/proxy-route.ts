@@ -83,7 +83,9 @@ export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
 
-/** Returns `proxyEnv` for Node's agents; null for a direct route, or if this version of Node ignores proxies. */
+/**
+ * Returns the `proxyEnv` option for Node's agents. Null for a direct route, or if this version of Node ignores proxies.
+ */
 export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
   const { proxy } = routeOf(target);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

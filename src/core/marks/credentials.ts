@@ -303,7 +303,6 @@ function resolved(place: string): string | null {
  */
 export class CredentialsError extends ShowrunnerError {
   readonly code = "CREDENTIALS";
-  /** A command that fixes the problem, or null. */
   readonly next: string | null;
 
   constructor(message: string, next: string | null, options?: { readonly cause?: unknown }) {

@@ -47,7 +47,6 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/** Like {@link markFile}, but writes the marked file to the empty `target`. */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -55,7 +54,6 @@ export async function writeMarked(path: string, target: FileHandle, mark: Mark):
   });
 }
 
-/** Computes the result of {@link markFile} without changing the file. */
 export async function previewMark(path: string, mark: Mark): Promise<MarkPreview> {
   return withMark(path, mark, async (source, splices) => {
     const digest = createHash("sha256");

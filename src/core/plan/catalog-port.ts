@@ -26,7 +26,10 @@ export interface CatalogModel {
   readonly message?: string;
 }
 
-/** Code of a problem that only schema defaults cause. A price estimate decides whether it is real. */
+/**
+ * The code of a problem that only a schema's default values cause. A price estimate decides whether the problem is
+ * real.
+ */
 export const BY_DEFAULT = "combination-by-default";
 
 export interface FieldProblem {

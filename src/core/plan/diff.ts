@@ -140,7 +140,6 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Returns the members of a list or record. Returns null for scalars and references, which are compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };

@@ -172,7 +172,6 @@ export interface GenerateDraft extends DraftStepBase {
   readonly isFindable: boolean;
   readonly repeatable: boolean;
   readonly mostOutputs: number | null;
-  /** The author's price, and the input for which it was calculated. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }
@@ -190,7 +189,10 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /** Set if a candidate is made only when the ones before it failed. Null if all candidates are made at once. */
+  /**
+   * Set if a candidate is made only after all candidates before it have failed. Null if all candidates are made at
+   * once.
+   */
   readonly second: SecondChoice | null;
   readonly onFailure?: "continue" | "failFast";
 }

@@ -208,7 +208,6 @@ export type ExpansionOutcome =
   | ({ readonly ok: true } & Grown)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
-/** Plans the steps that an expansion adds, and yields after each step. */
 export function* planExpansionStepwise(
   step: ExpandingStep,
   drafted: Draft,

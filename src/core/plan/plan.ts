@@ -33,10 +33,7 @@ export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number 
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /**
-   * The condition is met if the step named by `failed` has failed, with this `code` if one is set. A skipped step has
-   * not failed.
-   */
+  /** Met if the step named by `failed` has failed, with this `code` if one is set. A skipped step has not failed. */
   | { readonly failed: string; readonly code?: string };
 
 /** Failure code of a step that inspected and rejected an output. Only this code justifies paying for another output. */
@@ -44,7 +41,7 @@ export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
 export interface StepPolicy {
-  /** Maximum number of paid attempts. Default 1, which allows another attempt only if the failed one cost nothing. */
+  /** Maximum number of paid attempts. Default 1: another attempt follows only if the failed one cost nothing. */
   readonly attempts: number;
   /** Maximum cost of one attempt, in micro-dollars. Required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;

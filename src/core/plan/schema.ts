@@ -42,10 +42,9 @@ export function suggestedValues(schema: JsonSchema): readonly string[] | null {
 
 const COMBINATORS = ["allOf", "anyOf", "oneOf"];
 const CONDITIONALS = ["then", "else"];
-/** A schema may refer to itself, so the number of parts is limited. */
+/** The maximum number of parts, because a schema may refer to itself. */
 const MAX_PARTS = 200;
 
-/** Returns a schema and all sub-schemas that may apply to the same value. */
 export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
   const found = new Set<JsonSchema>();
   const visit = (part: JsonSchema) => {

@@ -74,7 +74,6 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** Excludes the step's option if the problem rules it out and another option follows. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));

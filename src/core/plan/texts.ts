@@ -30,7 +30,6 @@ function replaced(text: string, { before, after }: TextChange): string {
   return isPhrase(before) ? text.replaceAll(before, () => after) : text;
 }
 
-/** Returns whether the text is too long to occur inside another text by chance. */
 function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }

@@ -38,7 +38,6 @@ export class DecisionBuilder implements Decision {
   readonly state: RunState;
   readonly context: DecideContext;
   readonly index: RunIndex;
-  /** If false, no new work starts, but work in progress is completed. */
   mayStart: boolean;
   readonly stoppedBy: string | null;
   mayChangeNeeds = false;
@@ -180,7 +179,9 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Fails the step or pauses the run for which an amount was not reserved. Call this once no step is in progress. */
+  /**
+   * Carries out a refusal that was put off: fails the step or pauses the run. Call this once no step is in progress.
+   */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
@@ -214,7 +215,7 @@ export class DecisionBuilder implements Decision {
 
   isIdle(step: StepState): boolean {
     const { kind = "job", phase = "planned" } = lastAttempt(step) ?? {};
-    // A step of another kind may be between two attempts, whatever the phase of the last attempt is.
+    // Only the phase of a job shows whether its request was sent. Other steps may be between two attempts.
     const isSent = kind === "job" && phase !== "planned" && phase !== "priced";
     const isUnsent = step.status === "running" && step.expanded === null && !isSent;
     return (step.status === "waiting" || isUnsent) && !this.hasActiveCommand(step);

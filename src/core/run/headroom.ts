@@ -75,7 +75,6 @@ export function raisedHold(
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
-/** `within`: the path prefix of the steps to include; empty for all steps. */
 export function inFlightMicros(
   { steps }: RunState,
   holding: Iterable<string>,

@@ -21,7 +21,6 @@ export function idempotencyKey(of: {
 
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
-/** A step's request, in which all media are identified by their content. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;

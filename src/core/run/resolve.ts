@@ -197,12 +197,12 @@ function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: st
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** Adds a `$` to each key that looks like the key of a stored file, because the value comes from outside. */
+/** Adds a `$` to each key of a step's value that looks like the key of a stored file. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
-/** Escapes `source` fields of a value from outside, which could otherwise name another run's files. */
+/** Escapes `source` fields of a step's value, which could otherwise name another run's files. */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }

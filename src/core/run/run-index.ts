@@ -17,7 +17,7 @@ import { missingReason, referenced, returnedReferences } from "./resolve.ts";
 
 type Ref = Reference["$ref"];
 
-/** Counts that decisions need. An event updates only the counts that it affects. */
+/** Keeps the counts that decisions need. An event updates only the counts that it affects. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;

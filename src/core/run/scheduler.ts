@@ -75,7 +75,6 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
-  /** Builds the index in advance, because this takes a while for a large run. */
   prepare(): void {
     this.#indexed();
   }
@@ -85,7 +84,6 @@ export class Scheduler {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
 
-  /** Call this when a command of the step has ended, with any outcome. */
   ended(path: string): void {
     this.#index?.update(path);
   }
@@ -93,7 +91,6 @@ export class Scheduler {
   decide(context: DecideContext): Decision {
     const state = this.#state;
     if (isRunFinal(state.status)) {
-      // If the run is reopened, all steps are decided again.
       this.#basis = null;
       return lateDecision(new DecisionBuilder(state, context, this.#indexed()));
     }
@@ -204,7 +201,7 @@ export class Scheduler {
     if (wakeAt !== null) this.#timers.push({ at: wakeAt, node });
     if (isWatching) this.#watching.add(node);
     else this.#watching.delete(node);
-    // A step that waits for other steps needs no queue, because it is touched when these steps end.
+    // A step that waits for other steps needs no queue, because it is decided again when these steps end.
     node.queue = blockedBy === null || node.openSources > 0 ? null : this.#queueOf(plan, blockedBy);
     node.queue?.push(node);
   }

@@ -47,7 +47,8 @@ function endOf(state: RunState, option: Option): OptionEnd {
   }
   const foreign = ends.find(({ failure }) => failure.cause !== "own");
   if (option.choice.second.rewrites === true && foreign === undefined) return notFlagged(steps.map(({ step }) => step));
-  // After a local failure, the option is out only if nothing was paid. This is unknown while a bill is missing.
+  // After a local failure, the option counts as `out` only if nothing was paid. This is unknown while a bill is
+  // missing.
   const late = foreign === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
   if (late !== undefined) return { is: "open", unbilled: late.step.path };
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(ownAttempts(step)), 0);
@@ -231,7 +232,7 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
   return `used ${option}: ${[...never, ...why].join("; ")}`;
 }
 
-/** Returns options that the author prefers to the chosen one but that finished too late. */
+/** Returns the options that come before the chosen one but finished too late. */
 export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
   const options = optionsIn(state.planned.plan);
   return [...options.values()].flatMap((option) => {

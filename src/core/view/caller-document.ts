@@ -14,7 +14,6 @@ import type { StepView } from "./step-view.ts";
 const MOST_STEPS = 500;
 const MOST_QUESTION = 500;
 
-/** A stored output, with the step that produced it. */
 export interface StoredOutput {
   readonly step: string;
   readonly index: number;
@@ -24,7 +23,6 @@ export interface StoredOutput {
 
 export interface CallerOptions extends RunTextOptions {
   readonly isInterrupted: boolean;
-  /** Returns the address at which the caller can read a file of the run. */
   urlOf(output: StoredOutput): string;
   /** The pipeline's name for the caller. Default: the pipeline's own name. */
   readonly pipeline?: string | undefined;

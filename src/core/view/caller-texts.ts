@@ -43,7 +43,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** `hasEngine` is true if workers continue runs when they are due. */
+/** Who reads the text about a run. `hasEngine` is true if workers continue runs when they are due. */
 export interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;

@@ -37,7 +37,7 @@ function partOf(state: RunState, decision: Decision, { path, at }: { readonly pa
   const shows = decision.shows.slice(0, at + 1);
   const before = offered(state, { ...decision, shows: shows.slice(0, -1) }).length;
   const { $ref } = shows[at]!;
-  // For values, a pick counts positions among all values that could be shown.
+  // A pick is a position among all offered results, so the results of earlier parts are counted first.
   const shown = offered(state, { ...decision, shows: shows.slice(-1) });
   const isOver = steps.every((step) => isStepFinal(state.steps[step.path]!.status));
   const failed = steps.find((step) => state.steps[step.path]!.status === "failed");

@@ -153,7 +153,6 @@ const operatorStep = step.extend({
     .describe("The earlier run and step whose results were reused"),
 });
 
-/** A run as its operator sees it. */
 const runDocument = run.extend({
   tags: z.record(z.string(), z.string()),
   pause: pause
@@ -242,7 +241,6 @@ const callerDocument = run.extend({
 /** A run as its caller sees it, without what only the operator may know. */
 export type CallerDocument = z.output<typeof callerDocument>;
 
-/** A run in a list. */
 const runLine = callerDocument.pick({
   id: true,
   seq: true,

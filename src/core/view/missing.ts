@@ -12,7 +12,6 @@ import { isForPerson, unresolvedText } from "../run/waiting.ts";
 /** Something that is missing from a run while no process executes the run. */
 export interface Missing {
   readonly step: string;
-  /** Index of the output; null if the entry concerns the whole step. */
   readonly output: number | null;
   /**
    * What is missing:
@@ -26,7 +25,6 @@ export interface Missing {
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
   /** ISO 8601 time until which the service keeps the output; null if it does not expire. */
   readonly until: string | null;
-  /** A sentence that describes what is missing. */
   readonly text: string;
 }
 
@@ -129,7 +127,6 @@ const MOST_SHOWN = 6;
 export interface Refused {
   /** Path of the step that checked the outputs. */
   readonly step: string;
-  /** The check's reasons, separated by `; `. */
   readonly reason: string;
   /** The rejected outputs. An upload's file is output 0. */
   readonly shows: readonly Chosen[];

@@ -194,7 +194,6 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
 
 interface Incident {
   readonly at: number;
-  /** Null if the incident concerns the whole run. */
   readonly step: string | null;
   readonly what: string;
   readonly why: string;
@@ -256,7 +255,6 @@ export class FoldedRun {
   async catchUp(journal: Pick<JournalStore, "read">, runId: string): Promise<void> {
     for (;;) {
       const events = await journal.read(runId, { afterSeq: this.#seq, limit: EVENTS_READ_AT_ONCE });
-      // Another call may have added some of the events in the meantime.
       for (const stored of events) if (stored.seq > this.#seq) this.add(stored);
       if (events.length < EVENTS_READ_AT_ONCE) return;
     }

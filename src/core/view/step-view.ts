@@ -32,7 +32,6 @@ export type StepPhase =
 /** A submission of a job, a request to a chat model, or a failed attempt of a task. */
 export interface AttemptView {
   readonly kind: "job" | "chat" | "try";
-  /** Number of the attempt, from 1. */
   readonly n: number;
   readonly phase: JobPhase;
   readonly model: string | null;
@@ -72,14 +71,12 @@ export interface StepView {
   readonly current: AttemptView | null;
   /** Attempts that were sent, refused or failed. */
   readonly attempts: readonly AttemptView[];
-  /** The current attempt's quote; null if it has no price. */
   readonly quote: AttemptView["quote"];
   /** Total cost of the attempts; null if none has a bill. */
   readonly costMicros: number | null;
   /** Money reserved for attempts that have no bill yet. */
   readonly heldMicros: number;
   readonly outputs: readonly OutputState[];
-  /** The value that a chat or task returned; null if there is none. */
   readonly value: Json;
   readonly chosen: Chosen | null;
   readonly approval: StepState["approval"];
@@ -172,7 +169,7 @@ const jobPhases = {
   inQueue: "queued",
   inProgress: "rendering",
   completed: "downloading",
-  // Another attempt follows, or the step ends.
+  // After these phases, another attempt follows or the step ends.
   failed: "pricing",
   refused: "pricing",
   lost: "pricing",

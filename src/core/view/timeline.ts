@@ -12,7 +12,6 @@ export interface TimelineSpan {
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while the span continues. */
   readonly to: number | null;
 }
 

@@ -186,7 +186,6 @@ export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     const maxCostMicros = read.usd("maxCost");
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const part = recorder.part(name, { after: read.after() });
-    // A part that fails must not stop the others.
     const common = {
       word: "part",
       field: "parts",

@@ -144,7 +144,7 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
   };
 }
 
-/** Replaces a value that is not a model, so that the rest of the build is checked too. */
+/** Replaces a value that is not a model, so that the build continues and finds other mistakes. */
 const NO_MODEL = { model: "none", provider: "none", yields: "image", isFindable: false, mostOutputs: null } as const;
 
 function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
@@ -163,7 +163,6 @@ function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
   };
 }
 
-/** Recognizes a model's kind by properties that only models of this kind have. */
 function kindOf(model: unknown): MediaKind | null {
   if (typeof model !== "object" || model === null) return null;
   const is = (name: string) => name in model;

@@ -116,7 +116,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** Upper limit for the seeds of takes. A model may have a lower one. */
+/** The upper limit for the seeds of takes. A model may have a lower limit. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {
@@ -130,7 +130,6 @@ export function takesMethod(recorder: Recorder): TakesMethod {
     const seed = seedOf(input) ?? hash(path);
     const { seed: _, ...unseeded } = (typeof input === "object" && input !== null ? input : {}) as { seed?: unknown };
     const given = typeof seedOf(input) === "number" ? unseeded : input;
-    // The input is recorded once, so that its problems are not reported for each take.
     const planned = recorder.json(given, { step: path, field: "input" });
     checkModel(recorder, path, model);
     const takes: string[] = [];
@@ -245,7 +244,8 @@ export function reasonsIn(found: unknown, name: string): readonly string[] {
   const reasons: readonly unknown[] = Array.isArray(found) ? found : [found];
   if (reasons.every(isReason)) return reasons;
   const other = reasons.find((reason) => !isReason(reason));
-  // If this counted as "nothing found", `(file) => file.width > 500` would accept every file.
+  // `true` and `false` must not mean that nothing was found. Otherwise, `(file) => file.width > 500` would accept every
+  // file.
   throw new TypeError(
     `\`${name}\` must return null or what is wrong, not ${other === found ? "" : "a list with "}${named(other)}`,
   );
@@ -299,7 +299,6 @@ function addAccepted<M extends ModelOrId>(
   const among = accepted.map((step) => ({ $ref: { step, output: "single" as const } }));
   addChoice(part, pick, among, { read: new OptionReader({}, pick, recorder), by: "first" });
   const { build } = recorder;
-  // All attempts have the same input except for the seed.
   const input = fieldsOf(part.path(1), { build, input: job.input });
   const facts = { step: pick, yields: yieldOf(job.model), form: "single", input } as AcceptedHandle<YieldOf<M>>;
   return mark(facts, { to: "step", step: pick, output: "single", build });

@@ -89,7 +89,7 @@ function append(packet: string, boxes: readonly IsoBox[]): readonly Splice[] {
   const last = boxes.at(-1);
   if (last === undefined) throw new UnmarkableError("it is empty");
   const insert = uuidBox(Buffer.from(packet));
-  // Players look for the index of fragments at the very end.
+  // Players look for the index of fragments at the very end, so the mark goes before it.
   if (last.type === "mfra") return [{ at: last.at, remove: 0, insert }];
   return [...closed(last), { at: last.end, remove: 0, insert }];
 }

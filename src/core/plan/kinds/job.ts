@@ -82,7 +82,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** Returns `voice_id` if it may be a voice's name instead of an id. */
+/** Returns the input's `voice_id` if it may be a voice's name instead of an id. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
@@ -115,7 +115,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** The model's highest seed, if Showrunner assigned the seed, otherwise null. */
+  /** The highest seed that the model accepts. Null if Showrunner did not assign the seed. */
   readonly mostSeed: number | null;
 }
 
@@ -215,7 +215,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 
 export interface BoundInput {
   readonly input: Json;
-  /** Inputs with placeholders for references, several if a placeholder has several possible forms. */
+  /** Inputs with placeholders for references. There are several if a placeholder has several possible forms. */
   readonly samples: readonly Json[];
   readonly checkedFields: readonly string[];
 }

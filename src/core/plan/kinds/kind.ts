@@ -25,13 +25,11 @@ export interface NamedVoice {
   readonly labels: Readonly<Record<string, unknown>>;
 }
 
-/** Voices that share a model and a name, keyed by {@link voiceKey}. */
 export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 
 export interface PlanContext {
   readonly catalog: Catalog;
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
-  /** If absent, names of voices are not replaced by ids. */
   readonly voices?: VoicesByName;
   readonly out?: ReadonlyMap<string, string>;
 }
@@ -64,7 +62,7 @@ type StepPricing =
   | { readonly by: "quote" }
   /** The cost is known only afterwards, but cannot exceed `maxCostMicros`. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
-  /** The cost of the steps that this step adds, of which only the maximum is known. */
+  /** The cost is that of the steps that this step adds. Only its maximum is known. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
 /** The properties of a step that code outside this folder reads, so that it need not know the step's kind. */
@@ -103,7 +101,6 @@ export interface StepTraits {
 /** The schema found at a path. `missing` is the first key of the path that the schema rules out. */
 interface FoundSchema {
   readonly schema: Json | null;
-  /** Allowed JSON types. An empty list allows all types. */
   readonly types: readonly string[];
   readonly missing: { readonly key: string | number; readonly allowed: readonly string[] } | null;
 }

@@ -69,7 +69,6 @@ function sourceOf({ file, bytes }: UploadDraft): string {
   return /^https?:/i.test(file) ? "URL" : "path";
 }
 
-/** Removes a URL's query, which may be secret. */
 export function withoutQuery(file: string): string {
   if (!isUrl(file) || !URL.canParse(file)) return file;
   const { protocol, host, pathname } = new URL(file);

@@ -62,8 +62,7 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
 }
 
 /**
- * Returns the reference to the value that can be edited during approval; null unless one value that is not media is
- * shown.
+ * Returns a reference to the shown value if a person can edit it. Media and several values at once cannot be edited.
  */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;

@@ -12,7 +12,7 @@ const FREE_RETRIES = 2;
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** Unanswered chat requests are sent again, because their outcome cannot be looked up. */
+/** Handles chat requests. An unanswered request is sent again, because its outcome cannot be looked up. */
 export const chatKind = paidKind<ChatStep>({
   activity: "asking",
   sends: "chat",

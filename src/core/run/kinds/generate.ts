@@ -37,7 +37,7 @@ export const generateKind = paidKind<GenerateStep>({
   result: resultOfOutputs,
   retry,
   unresolved: (plan, attempt, builder) => {
-    // Each process polls once for the work, which may have ended meanwhile. If it has not, a person decides.
+    // Each process asks once whether the work has ended meanwhile. If it has not, a person decides.
     if (attempt.operation !== undefined) builder.issue(pollCommand(plan, attempt));
   },
 });

@@ -23,7 +23,7 @@ export interface RunKind<S extends PlanStep> {
   readonly activity: StepActivity;
   readonly span: "upload" | "task" | "approval" | null;
   localInputs(plan: S, state: RunState): unknown;
-  /** Returns the time during which the step's request or local code was executed; null if unknown. */
+  /** Returns when the step's request or local code began and ended; null if unknown. */
   workedSpan(step: StepState): Stretch | null;
   /** Returns events that complete the step without any work; null if work is needed. */
   freeResult(plan: S, state: RunState): readonly RunEvent[] | null;

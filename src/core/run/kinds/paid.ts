@@ -27,9 +27,8 @@ export interface PaidKind<S extends PaidStep> {
   readonly worksFrom: "intendedAt" | "submittedAt";
   /** Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent. */
   begin(plan: S, step: StepState, last: AttemptState | null, builder: DecisionBuilder): void;
-  /** Handles a request that may have been sent and whose answer nothing waits for. */
+  /** Handles a request that may have been sent, although nothing waits for its answer any more. */
   unanswered(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void;
-  /** Returns the command that asks for the result of an accepted request. */
   poll?(plan: S, attempt: AttemptState): Command;
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };
   retry(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry;
@@ -174,8 +173,7 @@ function whyBad({ index, status, error }: OutputState): string {
 }
 
 /**
- * Returns whether the output is certainly erased on the service. To be certain, it compares with the earlier of the two
- * clocks.
+ * Returns whether the output is certainly erased on the service. The two clocks may differ, so the earlier time counts.
  */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
