@@ -190,7 +190,7 @@ export interface PickDraft extends DraftStepBase {
   readonly by: "first" | "score";
   readonly version: string | null;
   /**
-   * Set if a candidate is made only after all candidates before it have failed. Null if all candidates are made at
+   * Set if a candidate is made only after all candidates before it have failed or are late. Null if all are made at
    * once.
    */
   readonly second: SecondChoice | null;

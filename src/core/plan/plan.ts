@@ -177,7 +177,10 @@ export interface PickStep extends StepBase {
   /** Version of the scoring function, as in {@link TaskStep}. Null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Set if each candidate is made only after the previous one has failed. If absent, all candidates are made. */
+  /**
+   * Set if each candidate is made only after the previous one has failed or is late. If absent, all candidates are
+   * made.
+   */
   readonly second?: SecondChoice;
   /** The failure policy, as in {@link StepPolicy}. If absent, the pipeline's policy applies. */
   readonly onFailure?: "continue" | "failFast";
@@ -222,7 +225,7 @@ export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep
 
 /** A local file, measured when the plan is made. */
 export interface FileFacts {
-  /** Absolute path of the file or, for a download or bytes, of Showrunner's copy. */
+  /** Absolute path of the file. For downloads and bytes, it is the path of Showrunner's copy. */
   readonly path: string;
   /** Hash of the URL from which the file was downloaded. */
   readonly from?: string;

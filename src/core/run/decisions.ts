@@ -101,7 +101,6 @@ function roots(path: string): ReadonlyMap<string, string> {
   return new Map([[path, "decided again"]]);
 }
 
-/** Returns whether the step made a request that was neither refused nor withdrawn. */
 function isBought(step: StepState): boolean {
   return ownAttempts(step).some(({ money, phase }) => money !== "none" && phase !== "refused");
 }

@@ -92,7 +92,6 @@ function hasBegun(step: StepState): boolean {
   return step.status !== "waiting" || lastAttempt(step) !== null || step.expanded !== null;
 }
 
-/** If `paid` is true, all bills must be known as well. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved") return false;
   return step.attempts.every(({ phase, money }) => {

@@ -233,7 +233,6 @@ export class Scheduler {
   }
 }
 
-/** For a while after the run's end, a worker polls for overdue requests. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;

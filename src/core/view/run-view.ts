@@ -276,7 +276,6 @@ interface ChangeableValue {
   readonly schema: Json | null;
 }
 
-/** Returns the value that a person can edit when approving, or a message that says why there is none. */
 function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);

@@ -47,7 +47,6 @@ export interface AttemptView {
   readonly sentAt: number | null;
   readonly submittedAt: number | null;
   readonly endedAt: number | null;
-  /** True if a rerun of the step superseded the attempt. */
   readonly isSuperseded: boolean;
   readonly outputs: readonly OutputState[];
 }
@@ -62,7 +61,6 @@ export interface StepView {
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
-  /** Details of a request that takes longer than expected. */
   readonly late: Late | null;
   readonly error: JournalError | null;
   readonly startedAt: number | null;

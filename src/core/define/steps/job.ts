@@ -172,7 +172,8 @@ type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>
 
 /**
  * Inspects an output file of a job. Returns what is wrong with the file, as a sentence for people, or null if nothing
- * is wrong. Anything else, such as `false`, fails the inspection. `showrunner/film` has inspectors, but any such function works.
+ * is wrong. Anything else, such as `false`, fails the inspection. `showrunner/film` has inspectors, but any function of
+ * this type works.
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
