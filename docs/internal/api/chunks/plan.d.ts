@@ -23,8 +23,7 @@ type Condition = {
 } | {
   readonly ref: Reference["$ref"];
   readonly equals: Json;
-}
-| {
+} | {
   readonly failed: string;
   readonly code?: string;
 };
