@@ -3,7 +3,10 @@ import { caption, mix, named } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A presenter says the same text in four languages, equally loud, with subtitles in the picture and as files. */
+/**
+ * A presenter says the same text in four languages. All films are equally loud, and have subtitles in the picture and
+ * as files.
+ */
 export default pipeline("avatar-languages", {
   input: z.object({
     look: z

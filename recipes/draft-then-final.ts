@@ -3,8 +3,8 @@ import { z } from "zod";
 import { cast } from "./cast.ts";
 
 /**
- * A cheap and fast draft first, then the final version from the same pipeline: `--profile draft` lowers the quality, resolution and
- * duration of every job without changing the steps.
+ * Makes a cheap and fast draft first, and then the final version, with the same pipeline. `--profile draft` lowers the
+ * quality, resolution and duration of every job without changing the steps.
  */
 export default pipeline("draft-then-final", {
   input: z.object({

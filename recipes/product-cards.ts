@@ -1,4 +1,7 @@
-/** One picture per product, one run per row: `npx showrunner run recipes/product-cards.ts --each recipes/assets/products.csv --budget 1`. */
+/**
+ * Draws one picture for each product, in one run for each row of a file: `npx showrunner run recipes/product-cards.ts
+ * --each recipes/assets/products.csv --budget 1`.
+ */
 import { pipeline, text } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";

@@ -22,7 +22,7 @@ const shots = z
   )
   .pipe(z.array(shot).min(1));
 
-/** A shot list from a spreadsheet: one clip per row, and a film of the clips that succeed, if at least two do. */
+/** A shot list from a spreadsheet: one clip per row, and a film of the clips that succeed, if at least two succeed. */
 export default pipeline("shot-list", {
   input: z.object({ shots }),
   build({ input, job, task }) {

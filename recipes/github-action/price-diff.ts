@@ -140,7 +140,7 @@ function problemLines(problems: Plan["problems"]): readonly string[] {
   });
 }
 
-/** Describes what the pull request would change in unfinished runs. If `differs` is true, the job fails. */
+/** Describes what the pull request would change in unfinished runs. If `differs` is true, the workflow's job fails. */
 async function runsSection(
   { head, pipelines }: Settings,
   journal: string,
@@ -246,7 +246,7 @@ async function comment({ api, repository, pullRequest, token }: Settings, body: 
 const given = settings(process.env);
 const sections: string[] = [];
 for (const one of given.pipelines) {
-  // One after the other, because each may start a local service in its folder.
+  // Prices one checkout after the other, because each may start a local service in its folder.
   const before = await priced(given.base, one, given.head);
   sections.push(section(one.pipeline, before, await priced(given.head, one, given.head)));
 }

@@ -44,7 +44,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
     .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs on the service`);
 }
 
-/** Lists paid jobs that no run knows. Ignores chats, which may be sent again after a crash. */
+/** Lists paid jobs that no run recorded. Ignores chats, which may be sent again after a crash. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
   for (const { kind, model, jobId } of states.flatMap(({ steps }) =>
@@ -78,7 +78,6 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-/** Returns the charges of other providers, which the wallet does not pay. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

@@ -44,7 +44,7 @@ export interface Subject {
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
 const MOST_PROCESSES = 100;
-/** A service slows down with every run, so a new one replaces it after this many. */
+/** A service slows down with every run, so a new service replaces it after this many runs. */
 const RUNS_OF_A_SERVICE = 200;
 
 export async function assertSurvivesKills(
@@ -207,7 +207,10 @@ interface Life {
     readonly outputs: string;
   };
   readonly chats: number;
-  /** Paid by the wallet, but neither recorded nor reserved by the run. Negative if the run recorded more. */
+  /**
+   * Micro-dollars that the wallet paid, but that the run neither recorded nor reserved. Negative if the run recorded
+   * more.
+   */
   readonly unknownMicros: number;
 }
 

@@ -4,7 +4,10 @@ import type { JournalStore } from "../index.ts";
 
 type Controller = Dispatcher.DispatchController;
 
-/** The nth time that a life passes this boundary. Unlike a number, it names the same moment in every life. */
+/**
+ * The nth time that a run passes this boundary. Unlike the number of a boundary, it names the same moment each time the
+ * pipeline is run.
+ */
 export interface Moment {
   readonly point: string;
   readonly nth: number;

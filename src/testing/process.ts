@@ -96,7 +96,7 @@ function isPick(decision: unknown): decision is { readonly pick: number } {
   return typeof decision === "object" && decision !== null && "pick" in decision && Number.isInteger(decision.pick);
 }
 
-/** Only types rule such decisions out, and test runners strip types without checking them. */
+/** Only types exclude invalid decisions, and test runners strip types without checking them. */
 function notADecision(path: string, decision: unknown, isChoice: boolean): TypeError {
   const forms = isChoice ? '"reject" or a pick such as { pick: 0 }' : '"approve" or "reject"';
   return new TypeError(`decide: for ${path}, it must return ${forms}, not ${inspect(decision)}.`);

@@ -91,7 +91,10 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Number of parts into which {@link Studio.advance} divides the time. Between them, due work continues. */
+/**
+ * Number of parts into which {@link Studio.advance} divides the time. Work that becomes due in one part is done before
+ * the next part.
+ */
 const STEPS = 50;
 
 /**

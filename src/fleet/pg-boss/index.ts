@@ -73,7 +73,7 @@ class PgBossEngine implements Engine {
   async wake(runId: string, { at, priority = 0 }: WakeOptions = {}): Promise<void> {
     const delayMs = (at ?? 0) - Date.now();
     const isNow = delayMs <= 0;
-    // This is a delay instead of a time, because the database's clock may differ.
+    // Passes a delay instead of a time, because the database's clock may differ from this process's clock.
     const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: delayMs / 1000 }) };
     const added = await this.#boss.send(SLICES, { runId }, how);
     // A wake is already waiting, perhaps for later. Only an immediate wake moves it forward.

@@ -81,7 +81,7 @@ class RestateEngine implements Engine {
   }
 
   async delegate(work: LocalWork): Promise<void> {
-    // Step names may contain characters that a header must not.
+    // Hashes the key, because step names may contain characters that a header must not contain.
     const key = createHash("sha256").update(keyOfWork(work)).digest("hex");
     await this.#send(`${namesOf(this.#name).local}/perform`, work, { "idempotency-key": key });
   }
@@ -207,7 +207,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** The handlers report their own errors, so this reports only those of the endpoint. */
+/** Reports only the errors of the endpoint, because the handlers report their own errors. */
 function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
   return ({ level, source, context }, ...message) => {
     if (context !== undefined || source === "USER" || level !== "error") return;

@@ -4,7 +4,9 @@ export interface Claim {
   readonly since: number;
 }
 
-/** The work with the highest priority goes first, then the work that has been due longest. */
+/**
+ * Slots for concurrent work. The work with the highest priority goes first, then the work that has been due longest.
+ */
 export class Places {
   readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
   #free: number;

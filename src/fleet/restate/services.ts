@@ -56,7 +56,7 @@ export function namesOf(name: string) {
 class TriedAgain extends Error {}
 
 /**
- * `runs` performs one slice of a run at a time, `wakes` stores when the next slice is due, and `local` performs local
+ * `runs` executes one slice of a run at a time, `wakes` stores when the next slice is due, and `local` performs local
  * functions. If a version changes the order of operations in a handler, the services need other names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
@@ -74,7 +74,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** Returns how many slices of the run failed in succession. Null if the turn is obsolete. */
+      /** Returns how many slices of the run failed in succession, or null if `turn` is obsolete. */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
@@ -135,7 +135,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   return [wakes, runs, local];
 }
 
-/** Never rejects, because a rejection would block the run's object in Restate. */
+/** Executes a slice. Never rejects, because a rejection would block the run's object in Restate. */
 async function sliceOf({ handlers, onError }: Work, runId: string, failures: number, signal: AbortSignal) {
   try {
     const at = await handlers.slice(runId, signal);

@@ -8,7 +8,7 @@ import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.t
 /** A measured journal. Pass its `journal` to Showrunner instead of the original. */
 export interface Measured {
   readonly journal: JournalStore;
-  /** Counts the requests of this client too. */
+  /** Adds the requests of this client to the counts. */
   watch(show: Pick<Showrunner, "client">): void;
   /** Returns all metrics in Prometheus's text format. */
   scrape(): Promise<string>;

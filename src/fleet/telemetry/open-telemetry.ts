@@ -50,7 +50,6 @@ export async function traceRun(
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** A span of a trace, with times in epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;

@@ -10,9 +10,9 @@ export interface Engine {
    */
   readonly isOfProcess?: true;
   /**
-   * Schedules a slice of the run, immediately or at the given time. Several wakes of a run are merged into the
-   * earliest. A wake during a slice leads to another slice. An engine that stores its work resolves only once the wake
-   * is stored.
+   * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due in
+   * the run. Several wakes of a run are merged into the earliest. A wake during a slice leads to another slice. An
+   * engine that stores its work resolves only once the wake is stored.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /** Schedules local work in any process, unless it is already scheduled. Work with the lowest `place` goes first. */
@@ -40,7 +40,8 @@ export interface WakeOptions {
 /** A worker's handlers for the work that its engine gives it. */
 export interface EngineHandlers {
   /**
-   * Drives one slice of a run. Returns when to wake the run again, in epoch milliseconds, or null to schedule no wake.
+   * Executes one slice of a run: does everything that is due. Returns when to wake the run again, in epoch
+   * milliseconds, or null to schedule no wake.
    */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
   /** Performs a local function of a run and delivers the result. */

@@ -3,7 +3,8 @@ import { sendResponse } from "../../core/kit/http.ts";
 
 export interface BodyLimits {
   /**
-   * Maximum size of a body. It exceeds the limit for webhooks, so that the webhook receiver refuses large ones itself.
+   * Maximum size of a body. It exceeds the limit for webhooks, so that the webhook receiver itself refuses large
+   * webhooks.
    */
   readonly mostBytes: number;
   /** Maximum size of all bodies in memory, because a sender is verified only once the whole body has arrived. */
@@ -19,7 +20,7 @@ const HANG_UP_AFTER_MS = 1_000;
 /**
  * Adapts a Fetch-style handler to Node's server. Responses may be streams of any bytes. A request's body is read only
  * when the handler asks for it, and may take up to 10 s and 16 MiB. If all bodies together exceed 64 MiB, the oldest
- * body of the sender with the most bytes is refused with 503, and the service delivers it again later.
+ * body of the sender with the most bytes is refused with 503. The service later repeats a webhook that was refused.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -38,7 +39,7 @@ export function boundedNodeHandler(
       const answer = await answerTo(handle, incoming, body, goneOf(response));
       const isUnread = !incoming.complete;
       if (isUnread) response.on("finish", () => letGo(incoming));
-      // An answer may stream for hours, but the handler has read this body.
+      // Frees the body, because the handler has read it and the response may stream for hours.
       if (body.isWhole) body.free();
       await sendResponse(response, answer, isUnread ? CLOSES : {});
     } catch {
@@ -49,7 +50,7 @@ export function boundedNodeHandler(
   };
 }
 
-/** Aborts if the client goes away before it has the whole response. */
+/** Returns a signal that aborts if the client disconnects before it has the whole response. */
 function goneOf(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once("close", () => response.writableFinished || gone.abort());
@@ -166,7 +167,7 @@ function sumOf(bodies: Iterable<Body>): number {
   return sum;
 }
 
-/** `held` is in order of arrival. */
+/** Returns the oldest incomplete body of the sender with the most bytes. `held` is in order of arrival. */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);
   const bySender = [...Map.groupBy(coming, ({ sender }) => sender).values()];

@@ -9,8 +9,8 @@ export interface WebhookReceiverOptions
   /** The Showrunner whose client provides the signing key and whose journal gets the messages. */
   readonly show: Showrunner;
   /**
-   * The engine that immediately wakes the run to which a delivery belongs. Without it, the process that drives the run
-   * finds the message in the journal within seconds.
+   * The engine that immediately wakes the run to which a delivery belongs. Without it, the process that executes the
+   * run finds the message in the journal within seconds.
    */
   readonly engine?: Pick<Engine, "wake"> | undefined;
   /** Called with the outcome of each genuine delivery about a job. */
@@ -40,7 +40,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
   return createWebhookHandler({
     ...checks,
     client: show.client,
-    // The journal remembers deliveries for all processes.
+    // Remembers nothing, because the journal remembers deliveries for all processes.
     seen: { has: async () => false, add: async () => {} },
     async onAccountEvent(event) {
       const message = newsOf(event);

@@ -41,9 +41,13 @@ export interface WorkerOptions {
 export interface Worker {
   /** True while the worker takes work. False while it cannot read its journal or is stopping. */
   isReady(): boolean;
-  /** True once the worker has searched the journal and all its runs are idle, failed, or driven by another process. */
+  /**
+   * True once the worker has searched the journal and all its runs are idle, failed, or executed by another process.
+   */
   isIdle(): boolean;
-  /** Returns the runs whose last slice failed and the runs that this process cannot drive. Both are retried. */
+  /**
+   * Returns the runs whose last slice failed and the runs that this process cannot execute. The worker retries both.
+   */
   failed(): readonly string[];
   /**
    * Stops taking work and ends slices and local functions gracefully. Resolves once they have ended, or after
@@ -60,8 +64,8 @@ const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine gives to this process. With `createTimersEngine`, it also finds and drives due runs of
- * processes without a worker.
+ * Executes the runs that an engine gives to this process. With `createTimersEngine`, it also finds and executes due
+ * runs that no worker started.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;

@@ -10,7 +10,7 @@ export async function GET(
 ): Promise<Response> {
   const { run } = await params;
   const show = await showrunner();
-  // Only orders: callers must not see other runs in the journal.
+  // Shows only orders, because callers must not see other runs in the journal.
   const report = run.startsWith("film-") ? await show.show(run).catch(() => null) : null;
   if (report === null) return Response.json({ error: "no such order" }, { status: 404 });
   const { status, message, cost, steps } = report;
