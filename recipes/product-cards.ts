@@ -1,6 +1,6 @@
 /**
- * Draws one picture for each product, in one run for each row of a file: `npx showrunner run recipes/product-cards.ts
- * --each recipes/assets/products.csv --budget 1`.
+ * Draws one picture for each product, in one run for each row of a file:
+ * `npx showrunner run recipes/product-cards.ts --each recipes/assets/products.csv --budget 1`
  */
 import { pipeline, text } from "showrunner";
 import { z } from "zod";
