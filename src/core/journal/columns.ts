@@ -2,10 +2,6 @@ import { JournalCorruptError } from "./errors.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/**
- * Reads columns of a row.
- * @throws {@link JournalCorruptError} if a value has an unexpected type.
- */
 export interface Columns {
   text(row: Row, name: string): string;
   integer(row: Row, name: string): number;

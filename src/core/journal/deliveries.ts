@@ -1,7 +1,7 @@
 import { DAY_MS } from "../kit/duration.ts";
 import type { RunEvent } from "./events.ts";
 
-/** A webhook's message that a job ended. */
+/** A webhook message that reports the end of a job. */
 export interface Delivery {
   readonly account: string;
   /** Id of the webhook message. A repeated message has the same id. */

@@ -9,7 +9,7 @@ abstract class JournalFileError extends ShowrunnerError {
   }
 }
 
-/** The file is not a Showrunner journal. It was not changed. */
+/** The file or database is not a Showrunner journal. Nothing in it was changed. */
 export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
@@ -24,22 +24,18 @@ export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }
 
-/** The file, its folder, or its disk cannot be written to. */
 export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/** The journal's folder cannot be created or written to. */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
 
-/** The journal's disk is full. The refused transaction wrote nothing. */
 export class JournalDiskFullError extends JournalFileError {
   readonly code = "JOURNAL_DISK_FULL";
 }
 
-/** The operating system could not read or write the file. */
 export class JournalIoError extends JournalFileError {
   readonly code = "JOURNAL_IO";
 }
@@ -49,15 +45,13 @@ export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The journal's database refuses the login or a required permission. */
+/** The journal's database refuses the login, or the user lacks a permission. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
 
-/** The package `pg`, which a journal in PostgreSQL needs, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
-  /** The command that installs the driver. */
   readonly next = "npm install pg";
 }
 
@@ -66,17 +60,15 @@ export class JournalUnreachableError extends JournalFileError {
   readonly code = "JOURNAL_UNREACHABLE";
 }
 
-/** The store was closed before or during the call. */
 export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
 
-/** The calling code tried to write invalid data. Nothing was written. */
+/** The calling code passed invalid data. Nothing was written. */
 export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
 
-/** A run with this id already exists. */
 export class RunExistsError extends ShowrunnerError {
   readonly code = "RUN_EXISTS";
   readonly runId: string;
@@ -87,7 +79,6 @@ export class RunExistsError extends ShowrunnerError {
   }
 }
 
-/** The journal has no run with this id. */
 export class RunUnknownError extends ShowrunnerError {
   readonly code = "RUN_UNKNOWN";
   readonly runId: string;
@@ -110,7 +101,7 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run was started with another account or at another service. */
+/** The run belongs to another account or another service. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -2,7 +2,7 @@ import { isNewerVersion, ownVersion } from "../kit/own-version.ts";
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
 import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
 
-/** Events of one commit. `body` is the JSON of an event or of an array of events. */
+/** The stored events of one commit. `body` is the JSON of an event or of an array of events. */
 export interface EventRecord {
   /** Sequence number of the record's last event. */
   readonly seq: number;
@@ -18,7 +18,7 @@ export interface RecordOrigin {
   readonly signature: (seq: number) => string | null;
 }
 
-/** Call this before the transaction starts, so that an invalid event cannot interrupt it. */
+/** Encodes events as JSON. Throws if one is invalid, so call this before the transaction starts. */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -71,7 +71,6 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
   );
 }
 
-/** An unknown event cannot be skipped, because the state would then be wrong. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
   const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not recognize.`;

@@ -55,7 +55,7 @@ export function liveText(event: RunEvent): string | null {
   return "step" in event ? `${event.step}: ${line.text}` : line.text;
 }
 
-/** Snapshots with another version are ignored. */
+/** Version of the snapshot format. Snapshots with another version are ignored. */
 export const FOLD_VERSION = 1;
 
 /** First events of runs whose plan and terms have never changed. */
@@ -115,7 +115,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Changes `state` in place. */
+/** Applies an event to `state`, which is changed in place. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

@@ -20,21 +20,19 @@ export function thisHolder(instance: string): LeaseHolder {
 
 const retired = new Set<string>();
 
-/** Call this if an engine ends without releasing its leases. */
+/** Marks a holder of this process as ended. Call this if an engine ends without releasing its leases. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
-/** Returns true only if the holder has certainly ended. */
+/** Returns true only if the holder's process has certainly ended. */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
 
 export const LONGEST_LEASE_MS = HOUR_MS;
-/** Clocks of healthy machines differ by less than this. */
 const MOST_SKEW_MS = MINUTE_MS;
 
-/** A lease cannot have so much time left unless a clock is wrong. */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS + MOST_SKEW_MS;
 }
@@ -175,10 +173,11 @@ export function isInterrupted(row: RunRow, now: number): boolean {
 /** If a run is overdue by more than this, the engine is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** True if a process drives the run or is expected to start doing so. */
+/** Returns true if a process works on the run or is expected to start soon. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // A finished or paused run is driven only for late work, so nobody waits for it. A message makes it due again.
+  // A finished or paused run has a wake time only if requests are still in progress. Until that time, no process works
+  // on it.
   const isAtRest = isRunFinal(status) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;

@@ -70,10 +70,10 @@ export interface LedgerMoment {
   readonly mark: number;
 }
 
-/** `cleared` sets a field to null, and `marked` sets it to the commit's value. */
+/** How a commit changes a field: `cleared` sets it to null, and `marked` sets it to the commit's value. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** A null amount means no change. */
+/** A change to an entry of the ledger. A null amount means no change. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -84,7 +84,7 @@ export interface EntryChange {
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
-      // The wallet does not pay a provider's charge, so no wallet balance has to include it.
+      // The wallet does not pay a provider's charge, so every later balance counts as including the charge.
       const charged = change.isElsewhere === true ? "marked" : "cleared";
       return { held: change.amountMicros, settled: null, slot: "marked", charged };
     }
@@ -132,7 +132,7 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
 }
 
 /**
- * Call this before anything is written.
+ * Checks a commit before anything is written.
  * @throws {@link JournalRecordError} if the commit is invalid.
  */
 export function checkCommit(commit: Commit): void {

@@ -64,7 +64,10 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /** Also returns jobs that a person named, except in decisions about the step `except`. */
+  /**
+   * Returns the ids of all runs' jobs. This includes jobs named in adopt messages, except messages about the step
+   * `except`.
+   */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const { runId } of await this.#store.runs()) {
@@ -116,7 +119,7 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** A `parked` run continues in its next slice, an `idle` run when a message arrives. */
+/** How a process leaves a run. A `parked` run continues at a set time, and an `idle` run when a message arrives. */
 type Leaving = "continues" | "parked" | "idle";
 
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
@@ -126,7 +129,7 @@ export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): b
   );
 }
 
-/** Yields after each step. The state must not change until the snapshot is complete. */
+/** Builds a snapshot, and yields after each step. The state must not change until the snapshot is complete. */
 export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
   const texts: string[] = [];

@@ -4,7 +4,7 @@ import type { Commit, CommitOutcome, SpendingGuard, SpendingScope } from "./stor
 
 export interface AccountMoney {
   committedMicros(scope: SpendingScope): number;
-  /** Returns the money that a balance cannot include yet. `mark` was read before the balance. */
+  /** Returns the money that a balance does not include yet. `mark` is the charge counter, read before the balance. */
   unseenMicros(mark: number): number;
 }
 
@@ -15,7 +15,10 @@ export interface Guarded {
   readonly committedMicros: readonly number[];
 }
 
-/** Returns what the commit has to be checked against. Only holds are refused; only the account's wallet has a floor. */
+/**
+ * Returns the limits for the commit's holds; null if there are none. The wallet's floor applies only to holds that the
+ * service charges.
+ */
 export function guardOf({ guard, ledger = [] }: Commit): SpendingGuard | null {
   const requested = heldBy(ledger);
   if (guard === undefined || requested === 0) return null;
@@ -43,14 +46,14 @@ function overCap({ caps }: SpendingGuard, requested: number, allCommitted: reado
   return null;
 }
 
-/** Ignores the scope's tag. */
+/** Returns true if the entry belongs to the scope's period. The scope's tag is ignored. */
 export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }
 
 function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
   if (wallet === null) return null;
-  // A hold at a provider counts only if the balance was read before the hold. The balance is then read again.
+  // Money held for a provider counts only until the balance is read again, because the wallet does not pay it.
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - (heldBy(ledger) - heldElsewhereBy(ledger));

@@ -47,7 +47,7 @@ type SqliteSettings = Required<Omit<SqliteJournalOptions, "readOnly">>;
 
 const pageRows = 1_000;
 
-/** Creates the file and its folder if necessary. A file that cannot be used is not changed. */
+/** Opens a journal file. Creates the file and its folder if necessary. An unusable file is not changed. */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;
   const { db, isReadOnly, guard } = await openFile(path, { busyTimeoutMs, readOnly });

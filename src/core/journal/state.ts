@@ -48,7 +48,7 @@ export interface OutputState extends OutputFacts {
   uncopied?: string;
 }
 
-/** A price, as in `job.quoted`. */
+/** The price of a job, as recorded in the event `job.quoted`. */
 export interface Quoted {
   readonly costMicros: number | null;
   readonly basis: PriceBasis;
@@ -61,7 +61,7 @@ export interface Awaited {
   slow?: Expected;
   /** When the request last exceeded its time limit (`within`), in epoch milliseconds. */
   overdueAt?: number;
-  /** When someone last resumed the run and thereby waited longer for the request, in epoch milliseconds. */
+  /** When someone last resumed the run to wait longer for the request, in epoch milliseconds. */
   awaitedSince?: number;
 }
 
@@ -92,7 +92,6 @@ export interface AttemptState extends Awaited {
   lastSentAt: number | null;
   /** Earliest and latest possible time of a send, on the service's clock; null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
-  /** Why the attempt is unresolved; null otherwise. */
   unresolved: UnresolvedCause | null;
   /** The job that the service returned, although it may belong to another attempt. */
   namedJobId?: string;
@@ -152,15 +151,13 @@ export interface StepState {
   superseded: number;
   /** True for a step that runs again only if its inputs changed. */
   onlyIfInputsChanged: boolean;
-  /** The stored copy of an upload step's file. */
   upload: StoredCopy | null;
   /** A task's files, or results reused from an earlier run. */
   outputs: OutputState[] | null;
-  /** The value that a chat or task returned; undefined before that. */
+  /** The value that a chat or task returned; undefined until then. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
   comments?: readonly Comment[];
-  /** The output that was approved or picked. */
   chosen: Chosen | null;
   /** The results that the expansion returned; null until the expansion is planned. */
   expanded: readonly Reference[] | null;
@@ -213,7 +210,7 @@ export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
-  /** When the current driver began to drive the run, in epoch milliseconds. */
+  /** When the current process took over the run, in epoch milliseconds. */
   drivenSince: number | null;
   planned: RunPlanned;
   status: RunStatus;
@@ -235,7 +232,7 @@ export interface RunState {
   rerunQuoteMicros: number | null;
   spentMicros: number;
   heldMicros: number;
-  /** Holds of abandoned chat requests, which may have been charged. */
+  /** Money reserved for abandoned chat requests, which may have been charged. */
   unconfirmedMicros: number;
   overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
@@ -257,7 +254,7 @@ export function attemptOf(
   return steps[step]!.attempts[n - 1]!;
 }
 
-/** The attempts since the last rerun of the step. */
+/** Returns the attempts since the last rerun of the step. */
 export function ownAttempts({ attempts, superseded }: StepState): readonly AttemptState[] {
   return superseded === 0 ? attempts : attempts.slice(superseded);
 }
@@ -277,7 +274,7 @@ export function wasSent({ intendedAt }: AttemptState): boolean {
   return intendedAt !== null;
 }
 
-/** The error that the step's local code threw last. */
+/** Returns the last error that the step's local code threw. */
 export function thrownBy(step: StepState): JournalError | null {
   const attempt = lastAttempt(step);
   return attempt?.kind === "try" ? attempt.error : null;
@@ -287,7 +284,7 @@ export function isStepFinal(status: StepStatus): boolean {
   return stepStates.ended.has(status);
 }
 
-/** Also takes the status of a row, which can be `interrupted`. */
+/** Accepts any text, because the status of a row can be `interrupted`. */
 export function isRunFinal(status: string): boolean {
   return (runStates.ended as ReadonlySet<string>).has(status);
 }
@@ -351,7 +348,7 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** The time that the run was active, without pauses and times when no process drove it. */
+/** How long the run was active, not counting pauses and times without a process. */
 interface ActiveTime {
   ms: number;
   since: number | null;
@@ -367,7 +364,10 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Does not count the time since the last event, because the driver may have been dead. */
+/**
+ * Continues the clock when a process takes over. Skips the time since the last event, because no process may have been
+ * active.
+ */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

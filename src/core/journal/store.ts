@@ -66,7 +66,7 @@ export type ResultsQuery =
   | { readonly account: string; readonly model: string }
   | { readonly runId: string };
 
-/** A message to the process that drives a run. */
+/** A message to the process that works on a run. */
 export type InboxMessage =
   /** Asks the run to stop. `reason` is shown to people. */
   | { readonly type: "stop"; readonly reason?: CleanText }
@@ -109,7 +109,10 @@ export interface Commit {
   readonly notices?: readonly NewNotice[];
   /** When the paused run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number | null;
-  /** Also releases the lease. The commit is refused if the inbox contains other messages. */
+  /**
+   * Releases the lease together with the commit. Refuses the commit if the inbox contains messages that it does not
+   * consume.
+   */
   readonly park?: boolean;
   /** When an engine checks the parked run again. Set only with `park`. */
   readonly wake?: Wake;
@@ -122,10 +125,10 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events since the run's snapshot. */
       readonly tail: number;
-      /** The money under each of the guard's caps, in order. */
+      /** Spent and held money under each of the guard's caps, in the order of the caps. */
       readonly committedMicros: readonly number[];
     }
-  /** Another holder took over, so the caller must write nothing more. */
+  /** Another process took the lease, so the caller must write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
   /** A message arrived before the run could be parked. Nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
@@ -133,7 +136,6 @@ export type CommitOutcome =
   | {
       readonly committed: false;
       readonly reason: "cap";
-      /** The first cap that the holds would exceed. */
       readonly cap: SpendingCap;
       readonly headroomMicros: number;
       /** Spent and held money, without this commit's holds. */
@@ -149,7 +151,7 @@ export type CommitOutcome =
 
 export type RemoveOutcome =
   | { readonly removed: true }
-  /** A process drives the run (`leased`), money is reserved (`holds`), or there is no such run (`unknown`). */
+  /** A process works on the run (`leased`), money is reserved (`holds`), or there is no such run (`unknown`). */
   | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
@@ -180,7 +182,7 @@ export interface RunRow {
   readonly wakeAt: number | null;
 }
 
-/** A presigned URL of an uploaded file, which is never stored in events. */
+/** A presigned URL of an uploaded file. The URL is never stored in events. */
 export interface UploadHandleRow {
   readonly sha256: string;
   readonly account: string;
@@ -208,7 +210,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Returns how many milliseconds the shared clock is ahead of this machine's clock. */
   clockOffsetMs?(): number;
   /**
-   * Creates the run with its first event, at seq 1. Pass `wake` if an engine drives the run.
+   * Creates the run with its first event, at seq 1. Pass `wake` if an engine will work on the run.
    * @throws `RunExistsError` if the id is taken.
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
@@ -268,7 +270,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Deletes a delivered notification, or sets when the notification is due again. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
-  /** Returns the account's upload handle for the file with this hash; null if there is none. */
+  /** Returns the account's handle for the uploaded file with this hash; null if there is none. */
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   /** Stores a handle, and replaces an older handle for the same file. */
   putHandle(row: UploadHandleRow): Promise<void>;
@@ -290,11 +292,11 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   close(): Promise<void>;
 }
 
-/** When an engine continues a run, and what it must know. */
+/** When an engine must continue a run, and the facts that it needs then. */
 export interface Wake {
   /** When the run is due, in epoch milliseconds; null if only a message makes it due. */
   readonly at: number | null;
-  /** Facts that the next driver needs besides the events, such as when to poll each job. */
+  /** Facts that the next process needs besides the events, such as when to poll each job. */
   readonly memo: Json;
 }
 

@@ -4,7 +4,7 @@ interface Waiter {
   readonly fail: (error: unknown) => void;
 }
 
-/** Code that changes a run must call `notify`. */
+/** The calls that wait for changes to runs. Code that changes a run must call `notify`. */
 export class Waiters {
   readonly #byRun = new Map<string, Set<Waiter>>();
 

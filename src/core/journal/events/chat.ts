@@ -9,13 +9,13 @@ import { type EventTable, type Fold, ignoredBy, line, noteCharge } from "./spec.
 interface Charged extends OfAttempt {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** True if the service reported no cost, so `costMicros` is the maximum or is computed from `tokens`. */
+  /** True if the service reported no cost. `costMicros` is then the maximum cost, or is computed from `tokens`. */
   readonly isUnconfirmed?: true;
   /** Number of tokens in the answer, if the cost is computed from them. */
   readonly tokens?: number;
 }
 
-/** Events of requests to a chat model. */
+/** Events about requests to chat models. */
 export type ChatEvent =
   | ({
       readonly type: "chat.intended";

@@ -16,9 +16,9 @@ export interface JournalError {
   readonly reasons?: readonly CleanText[];
   /** Details of a refusal by moderation. */
   readonly flagged?: Flagged;
-  /** Where a local function threw, as `file:line:column`. Callers never see it. */
+  /** Where a local function threw the error, as `file:line:column`. It is never shown to callers of the pipeline. */
   readonly site?: CleanText;
-  /** True if the pipeline's author wrote the message for callers. */
+  /** True if the pipeline's author wrote the message for callers of the pipeline. */
   readonly forCallers?: true;
 }
 
@@ -59,21 +59,21 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** Only downloads of outputs are missing. Resuming the run retries them for free. */
+  /** Outputs exist, but some could not be downloaded. Resuming the run downloads them without a charge. */
   | "files"
   | "unresolved"
-  /** Chat requests were never answered, and repeating them may cost money again. */
+  /** A chat request was never answered, and repeating it may cost money again. */
   | "unanswered"
   /** The run waits only for requests that exceeded their time limit. */
   | "late"
   | "code"
-  /** The spending cap for a period is reached. The run may continue in the next period. */
+  /** A spending cap for a period has been reached. The run may continue in the next period. */
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
   /** A proxy, a login page or another server responds instead of the service. */
   | "misdirected"
-  /** The service rejects the key. */
+  /** The service rejects the API key. */
   | "credentials";
 
 /**
@@ -132,7 +132,7 @@ export interface Chosen {
 
 export interface DecidedBy {
   readonly name: CleanText;
-  /** False if the person typed the name and nobody verified it. */
+  /** False if the person only typed this name, so it was not verified. */
   readonly verified: boolean;
   /** Id of the review link that the person used, if any. */
   readonly link?: string;
@@ -141,7 +141,7 @@ export interface DecidedBy {
 /** A comment on a step that waits for a decision. */
 export interface Comment {
   readonly text: CleanText;
-  /** The output that the comment concerns; null for a comment on everything shown. */
+  /** The output that the comment is about; null if it is about everything shown. */
   readonly take: Chosen | null;
   /** Position in the video or audio, in milliseconds. */
   readonly timeMs: number | null;
@@ -153,7 +153,7 @@ export interface Comment {
 export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 
-/** The terms that a person accepted with a quote. */
+/** The terms of a quote that a person accepted. */
 export interface AgreedQuote {
   readonly quote: string;
   /** Maximum cost of the run. */
@@ -188,9 +188,9 @@ export interface RunPlanned {
   readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
-  /** Total of the quote at the start; null if a step had no price. */
+  /** Total price quoted at the start; null if a step had no price. */
   readonly quoteMicros: number | null;
-  /** Folder for named files. */
+  /** Folder in which outputs with a name are saved. */
   readonly outDir: string;
   /** Absolute paths of files and folders that uploads may read. */
   readonly filesFrom?: readonly string[];
@@ -237,15 +237,15 @@ export interface RunReplanned {
   /** New edits of steps' inputs, with the reason for them. */
   readonly edited?: {
     readonly steps: StepEdits;
-    /** Text replacements that also apply to the inputs of other steps. */
+    /** Text replacements that may apply to any step's inputs. */
     readonly texts?: readonly TextChange[];
     readonly note: string | null;
   };
-  /** The code's new location, if it changed. */
+  /** New location of the pipeline's code, if it changed. */
   readonly source?: { readonly file: string; readonly exportName: string };
 }
 
-/** An expansion's steps were planned, because its value became known. */
+/** The steps of an expansion were planned, because the value that it depends on became known. */
 export interface ExpandPlanned {
   readonly type: "expand.planned";
   readonly step: string;

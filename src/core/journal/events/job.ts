@@ -4,7 +4,7 @@ import { type OutputState, UNREAD_MS } from "../state.ts";
 import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.ts";
 import { counted, detail, type EventTable, type Fold, ignoredBy, line, noteCharge } from "./spec.ts";
 
-/** `attempt` is 0 if the output was reused from an earlier run. */
+/** Identifies an output. `attempt` is 0 if the output was reused from an earlier run. */
 interface OfOutput extends OfAttempt {
   readonly index: number;
 }
@@ -17,7 +17,7 @@ export type JobEvent =
       readonly outputs: readonly OutputFacts[];
       /** Stored copies of outputs that exist only in the response; null for each failed output. */
       readonly copies?: readonly (StoredCopy | null)[];
-      /** Hashes of invalid media in the response, which are kept because they were paid for. */
+      /** Hashes of invalid media in the response. The media are kept, because they were paid for. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /** A response about the job is incomplete, or contains less than an earlier response. */
@@ -34,18 +34,18 @@ export type JobEvent =
   | ({
       readonly type: "job.failed";
       readonly error: JournalError;
-      /** Hashes of the media in an incomplete response, which are kept because they were paid for. */
+      /** Hashes of the media in an incomplete response. The media are kept, because they were paid for. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** The job's hold was increased, because the model charges more than it quotes. */
+  /** The amount reserved for the job was raised, because the model charges more than it quotes. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
       readonly costMicros: number;
-      /** True if the cost is the held amount, because the provider reports no cost. */
+      /** True if the provider reports no cost. The cost is then the amount that was reserved. */
       readonly isUnconfirmed?: true;
     } & OfAttempt)
-  /** The service reported an implausible cost, so the hold remains. */
+  /** The service reported an implausible cost, so the amount reserved for the job stays reserved. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
   /** A download failed or was incomplete. It may be retried. */
@@ -84,7 +84,7 @@ export const jobEvents: EventTable<JobEvent> = {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       if (event.isOver === true) return void delete attempt.doubt;
-      // If the clock was ahead when the doubt began, `since` would lie in the future.
+      // If the clock was ahead when the doubt began, the stored `since` lies in the future.
       const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
       const { message, saidForMs, isUnread } = event;
       attempt.doubt = {
@@ -116,7 +116,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     media: ({ unfit = [] }) => unfit,
     timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
-    // A permanent failure fails the step, and the step's line gives the reason.
+    // A permanent failure also ends the step, and the step's own line gives the reason.
     line: ({ error }) => (error.retryable ? line : detail)(`job failed: ${error.message}`),
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };

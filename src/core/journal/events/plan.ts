@@ -24,7 +24,6 @@ export type PlanEvent =
       readonly type: "rerun.requested";
       readonly requestId: string;
       readonly steps: readonly string[];
-      /** The reason for the rerun. */
       readonly note?: string;
       /** New seeds for jobs, by step. */
       readonly seeds?: { readonly [step: string]: number };
@@ -41,7 +40,7 @@ export type PlanEvent =
       /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;
     }
-  /** The step's inputs were rerun and turned out identical, so its earlier result is valid again. */
+  /** A rerun of the step's inputs produced identical results, so the step's earlier result is valid again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
   /** The result of an identical earlier request is reused, so this step submits nothing. */
   | {
@@ -185,10 +184,13 @@ function addQuote(state: RunState, { quoteMicros }: Pick<RunReplanned, "quoteMic
   state.rerunQuoteMicros = before === null || quoteMicros === null ? null : before + quoteMicros;
 }
 
-/** @throws {@link IllegalEventError} if the step's state chart has no such transition. */
+/**
+ * Moves a step to another state.
+ * @throws {@link IllegalEventError} if the step's state chart has no such transition.
+ */
 type Move = (step: StepState, type: string) => void;
 
-/** Removed steps stay listed, and are cancelled if they have not ended. */
+/** Replaces the plan. Removed steps stay listed, and are cancelled if they have not ended. */
 function replan(state: RunState, event: RunReplanned, move: Move): void {
   const { plan, renamed, expanded, edited } = event;
   const { source = state.planned.source, input = state.planned.input } = event;
@@ -232,7 +234,7 @@ function leaveExpansion(state: RunState, path: string, move: Move): void {
   leave(state, inside, move);
 }
 
-/** A step keeps its earlier result if its request and inputs are unchanged. */
+/** Adds an expansion's steps. A step keeps its earlier result if its request and inputs are unchanged. */
 function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
   const formerly = new Map(state.removedSteps.map((step) => [step.path, step.fingerprint]));
@@ -252,13 +254,13 @@ function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** The step's results stay listed, but attempts after the last request are dropped. */
+/** Resets a step for another run. Attempts after its last request are dropped, but its results stay listed. */
 function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path } = step;
   const attempts = step.attempts.slice(0, step.attempts.findLastIndex(wasSent) + 1);
   const superseded = attempts.length;
-  // A rerun request that is not fulfilled yet stays open.
+  // A requested rerun that has not happened yet stays requested.
   const isOwed = step.rerunRequested && superseded === step.superseded;
   const again = isOwed || more.onlyIfInputsChanged !== true;
   state.steps[path] = {

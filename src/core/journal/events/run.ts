@@ -9,16 +9,16 @@ interface Paused {
   readonly type: "run.paused";
   readonly reason: PauseReason;
   readonly message: CleanText;
-  /** URL at which to add funds. */
+  /** URL of the page for adding funds. */
   readonly fundingUrl?: CleanText;
   /** The balance, budget or cap that the run needs to continue. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
   /** The command-line option that raises a shared cap. */
   readonly flag?: CleanText;
-  /** The command-line flags of the cap or wallet floor that stopped the run. Suggested commands repeat them. */
+  /** Command-line options for the cap or wallet floor that stopped the run. Suggested commands repeat them. */
   readonly limitFlags?: readonly CleanText[];
-  /** Prices that a person must accept, by setting a budget of `requiredMicros`. */
+  /** Prices that a person must accept. Setting a budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
   /** When the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
@@ -26,9 +26,9 @@ interface Paused {
   readonly rerun?: string;
   /** Steps that a changed pipeline replaces. */
   readonly replaced?: readonly string[];
-  /** The late steps for which the run waits. */
+  /** Steps that exceeded their time limit, and that the run waits for. */
   readonly late?: readonly string[];
-  /** The message that stopped the run, and when it was sent. */
+  /** Id and time of the message that stopped the run. */
   readonly request?: { readonly id: number; readonly at: number };
 }
 
@@ -37,11 +37,11 @@ export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
       readonly epoch: number;
-      /** Description of the process that drives the run. */
+      /** Description of the process that took the run's lease. */
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was parked and continued on time. */
+      /** True if the run was waiting without a process and continued on time. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
@@ -58,12 +58,11 @@ export type RunLevelEvent =
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
       readonly maxUnquotedMicros: number | null;
-      /** The new terms, if they changed. */
       readonly agreed?: AgreedQuote;
     }
   | SpendingReached
   | Paused
-  /** `byItself`: a late job ended, so nobody had to resume the run. */
+  /** A paused run continues. `byItself` is true if a late request ended, so that nobody had to resume the run. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /** The service or the media bucket became unreachable, or another server responds instead. */
   | {
@@ -185,7 +184,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.pause = null;
       state.outage = null;
     },
-    // Late steps are awaited again, so they take slots again.
+    // The run waits for its late steps again, so they occupy concurrency slots again.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
@@ -225,7 +224,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.end(),
-    // The steps' own lines describe their failures.
+    // The lines of the steps describe their failures.
     line: ({ status }) => line(`run ${status}`),
     notice: ({ status, message }, { runId }) => {
       const event = status === "failed" ? "run.failed" : "run.finished";
@@ -242,7 +241,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.state.finishedAt = null;
       fold.state.message = null;
     },
-    // The run waits again for the steps that it gave up.
+    // The run waits again for steps that it had given up.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
@@ -286,7 +285,7 @@ function reachedText({ percent, limit, committedMicros }: SpendingReached): stri
 function pauseNotice(runId: string, { reason, message, limitFlags = [] }: Paused): NoticeText | null {
   const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
-    // People were already notified of each waiting step. The person who stopped the run knows that it stopped.
+    // People were already notified of each waiting step, and the person who stopped the run knows that it stopped.
     case "approval":
     case "stopped":
       return null;
@@ -312,7 +311,7 @@ function pauseNotice(runId: string, { reason, message, limitFlags = [] }: Paused
     default:
       reason satisfies never;
   }
-  // Reasons from later versions get here, too. Every pause waits for a person.
+  // This also handles reasons from later versions, because every pause waits for a person.
   return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 

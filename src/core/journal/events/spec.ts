@@ -23,7 +23,7 @@ import type { OutputFacts } from "./facts.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** `isElsewhere`: true if a provider bills the money, not the service. */
+  /** Reserves money. `isElsewhere` is true if a provider charges for the work, instead of the service. */
   | {
       readonly type: "hold";
       readonly step: string;
@@ -31,7 +31,7 @@ export type LedgerChange =
       readonly amountMicros: number;
       readonly isElsewhere?: true;
     }
-  /** Raises the hold of a sent request. No limit is checked, because the money is spent anyway. */
+  /** Raises the amount reserved for a sent request. No limit is checked, because the money is spent anyway. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
   /** Balances that are read after this event include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
@@ -53,7 +53,7 @@ export interface TimelineWriter {
   finish(step: string): void;
 }
 
-/** A detail appears only in full listings, not in a run's live output. */
+/** A line of text about an event. A detail is shown only in full listings, not while the run is in progress. */
 interface EventText {
   readonly text: string;
   readonly isDetail: boolean;
@@ -82,7 +82,7 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader handles one type of event; null if the reader ignores it. */
+/** How the readers of events handle one type of event. A field is null if its reader ignores that type. */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
   /** What the event may change: only the run, the run and the event's step, or any step. */
@@ -93,7 +93,6 @@ export interface EventSpec<E> {
   readonly line: ((event: E) => EventText) | null;
   /** `state` already includes the event. */
   readonly incident: ((event: E, state: RunState) => IncidentText | null) | null;
-  /** `state` already includes the event. */
   readonly notice: ((event: E, state: RunState) => NoticeText | null) | null;
 }
 

@@ -7,7 +7,7 @@ import { lastAttempt, type OutputState, planStep, type RunState } from "../state
 import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
-/** Events of steps that do not concern paid work. */
+/** Events about steps, except those about paid requests. */
 export type StepEvent =
   | { readonly type: "step.started"; readonly step: string }
   | {
@@ -26,7 +26,7 @@ export type StepEvent =
     }
   /** The step's request is taking far longer than expected. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** The request exceeded its time limit but continues. `next`: the option that starts now. */
+  /** The request exceeded its time limit but continues. `next` names the option that starts now. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -40,12 +40,11 @@ export type StepEvent =
       readonly type: "approval.decided";
       readonly step: string;
       readonly approved: boolean;
-      /** Index of the chosen result among those shown; null if there was no choice. */
+      /** Index of the chosen result among those shown; null if there was nothing to choose. */
       readonly pick: number | null;
       readonly note: string | null;
       /** The value that the person approved instead of the shown one. */
       readonly value?: Json;
-      /** Who decided, if known. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
@@ -63,7 +62,7 @@ export type StepEvent =
       /** Scores of the candidates, in order; null if nothing was scored. */
       readonly scores: readonly (number | null)[] | null;
     }
-  /** A returned output was saved as a file. `file` is relative to the run's `outDir`. */
+  /** A returned output was saved as a named file. `file` is relative to the run's `outDir`. */
   | {
       readonly type: "file.placed";
       readonly name: string;
@@ -121,7 +120,7 @@ export const stepEvents: EventTable<StepEvent> = {
       attempt.overdueAt = fold.at;
       delete attempt.awaitedSince;
     },
-    // Steps that wait for this step or for its option may continue.
+    // Steps that wait for this step, or for the option that it belongs to, may continue.
     changes: "plan",
     line: (event) => line(overdueText(event)),
     incident: (event) => ({ what: "not finished in time", why: `The step ${overdueText(event)}.` }),

@@ -5,7 +5,7 @@ import type { AttemptState, StepState } from "../state.ts";
 import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./facts.ts";
 import { detail, type EventTable, type Fold, ignoredBy, line } from "./spec.ts";
 
-/** Events of a job from its quote to the service's acknowledgement. */
+/** Events about a job, from its quote to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &
   (
     | {
@@ -40,7 +40,7 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service returned for the key. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of the media in an unusable result, which are kept because they were paid for. */
+        /** Hashes of the media in an unusable result. The media are kept, because they were paid for. */
         readonly unfit?: readonly string[];
       }
     /** The service now lists the job of an unresolved attempt. */
@@ -181,7 +181,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       attempt.unresolved = event.cause;
       if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
       if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
-      // The job was polled until it turned out to be another step's.
+      // The job was polled until it turned out to belong to another step.
       if (event.cause === "another's job") attempt.jobId = null;
       const step = fold.step(event.step);
       fold.moveStep(step);

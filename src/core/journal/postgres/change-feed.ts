@@ -50,7 +50,7 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /** Drops pending announcements, because other processes also poll. */
+  /** Drops pending notifications, because other processes also poll. */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();
@@ -98,7 +98,7 @@ export class ChangeFeed {
     const runIds = [...this.#untold];
     this.#untold = new Set();
     const sql = `SELECT ${notDurable}, pg_notify($1, left(run, 2000)) FROM unnest($2::text[]) run`;
-    // Ignore a failure, because processes without notifications poll.
+    // Ignore a failure, because other processes also poll.
     this.#db.query(sql, [this.channel, runIds]).catch(() => {});
   }
 }
@@ -106,7 +106,7 @@ export class ChangeFeed {
 const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
-/** Receives notifications on its own connection. A pooler would pass them to another client. */
+/** Receives notifications on a connection of its own, because a pooler would pass them to another client. */
 class Listener {
   readonly #db: Database;
   readonly #channel: string;

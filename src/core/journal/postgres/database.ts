@@ -78,7 +78,7 @@ export class Database {
     return text;
   }
 
-  /** `values` may depend on whether the call is a repetition. */
+  /** Runs a statement, and repeats it if the connection is lost. `values` is told whether the call is a repetition. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
@@ -116,7 +116,7 @@ export class Database {
     });
   }
 
-  /** Once the URL is known to be right, calls wait longer for an unavailable database. */
+  /** Lets later calls wait longer for an unavailable database, because the URL is now known to be right. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
@@ -155,7 +155,7 @@ export class Database {
     }
   }
 
-  /** A pooler's connections are shared, so their settings must not change. */
+  /** Sets the time limits of a connection. A pooler shares its connections, so their settings must not change. */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
     const { statementTimeoutMs, lockTimeoutMs } = this.settings;
@@ -169,7 +169,7 @@ const INT8 = 20;
 const longestDelayMs = 1_000;
 const openingMs = 5_000;
 
-/** A pooler such as pgbouncer reports a process id that differs from the server's. */
+/** Returns true if a pooler such as pgbouncer is in between. A pooler reports another process id than the server. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -179,9 +179,9 @@ export function closedError(place: string): JournalClosedError {
   return new JournalClosedError(place, `The journal ${place} was closed. Open it again.`);
 }
 
-// Codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
+// The codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
 
-/** After a lost connection, it is unknown whether the statement ran. */
+/** Returns true if the connection was lost, so that it is unknown whether the statement ran. */
 function isLost(error: unknown): boolean {
   const { code, message } = partsOf(error);
   if (/^(08|57P0)/.test(code) || ["53300", "25P03"].includes(code))
@@ -193,7 +193,7 @@ function isLost(error: unknown): boolean {
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
-/** Conflicting transactions are rolled back, so they can be tried again. */
+/** Returns true if the database rolled back conflicting transactions, which can be tried again. */
 function isConflict(error: unknown): boolean {
   return ["40001", "40P01"].includes(partsOf(error).code);
 }
@@ -302,7 +302,7 @@ function partsOf(error: unknown): { readonly code: string; readonly message: str
   return { code: typeof code === "string" ? code : "", message };
 }
 
-/** Most users do not need PostgreSQL, so the driver is installed separately. */
+/** Loads the driver, which is installed separately because most users do not need PostgreSQL. */
 export async function loadDriver(place: string): Promise<typeof import("pg")> {
   try {
     return await import("pg");
@@ -316,7 +316,6 @@ function missing(place: string, cause: unknown): JournalDriverMissingError {
   return new JournalDriverMissingError(place, message, { cause });
 }
 
-/** True if the driver itself is missing, not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && message.includes("package 'pg'");

@@ -14,7 +14,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** The event's JSON before and after the epoch, which the database fills in. */
+/** The parts of the event's JSON around the epoch, which the database fills in. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
@@ -118,7 +118,7 @@ export function databaseClock(now: () => number): LeaseClock {
   return { forDatabase: () => null, forWrite: () => ({}), expiryOf: (leftMs, at = now()) => at + leftMs };
 }
 
-/** A clock for tests: leases use the times that the callers pass. */
+/** Returns a clock for tests, with which leases use the times that the callers pass. */
 export function callersClock(): LeaseClock {
   return {
     forDatabase: (at = 0) => at,

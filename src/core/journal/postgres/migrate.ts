@@ -15,7 +15,7 @@ import {
 
 type Query = (sql: string, values?: Values) => Promise<Row[]>;
 
-/** Migrates the schema in one transaction. A newer schema, or that of another program, is not changed. */
+/** Migrates the schema in one transaction. Throws if the schema is newer or belongs to another program. */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
   const newest = steps.length;
   if ((await foundVersion(db, (sql, values) => db.query(sql, values), newest)) === newest) return;
@@ -50,11 +50,11 @@ async function createSchema(db: Database, query: Query): Promise<void> {
     db.settings.schema,
   ]);
   if (exists !== true) await query("CREATE SCHEMA {s}");
-  // Every later version keeps this table, so that an older Showrunner can name the version that reads the journal.
+  // Every later version keeps this table, so that an older Showrunner can say which version reads the journal.
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 
-/** Returns 0 if the schema is missing or empty. */
+/** Returns the version of the schema; 0 if the schema is missing or empty. */
 async function foundVersion(db: Database, query: Query, newest: number): Promise<number> {
   const [found] = await query(
     "SELECT to_regclass($1) IS NOT NULL AS ours, EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($2)) AS used",

@@ -74,7 +74,6 @@ export async function dueRuns(db: Database, { account, at, limit }: DueQuery): P
   return rows.map((row) => db.columns.text(row, "run_id"));
 }
 
-/** The row contains the lease's remaining time instead of its expiry time. */
 function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
   const run = runOf(columns, row);
   if (run.lease === null) return run;
@@ -102,7 +101,7 @@ export async function readEvents(db: Database, runId: string, afterSeq: number, 
     }));
   const decode = (signature: (seq: number) => string | null): readonly StoredEvent[] =>
     decodeEvents(records, afterSeq, { path: db.place, runId, signature });
-  // If an event's type is unknown, the message also needs the program that wrote it.
+  // If an event's type is unknown, the error message also names the program that wrote the event.
   let unknownAt: number | null = null;
   const noteUnknown = (seq: number) => {
     unknownAt = seq;
@@ -126,7 +125,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Returns null if there is no readable snapshot. The state is then built from the events. */
+/** Returns null if there is no readable snapshot, so that the state must be built from the events. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,
@@ -150,7 +149,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** The statement must return a row if the run exists. */
+/** Runs a statement about a run, which must return a row if the run exists. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

@@ -59,7 +59,7 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/** For a run without entries, the statement must return one row in which `column` is null. */
+/** Runs a statement that lists a run's entries. If there are none, it must return one row in which `column` is null. */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);
@@ -114,7 +114,7 @@ function selectResults(db: Database, query: ResultsQuery, limit: number): Promis
     return db.query(sql, [query.runId, limit]);
   }
   const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
-  // A join would be slower than reading results by index, newest first, each followed by its run.
+  // Reads results by index, newest first, and then the run of each. A join would be slower.
   const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
       SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
     WHERE ${column} = $1 ${newest}`;
@@ -209,7 +209,7 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
   await db.query("UPDATE {s}.review_links SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
-/** The row stores the id of the last use, so that a repeated call is not counted. */
+/** Counts one use of a link. The row stores the id of the last use, so that a repeated call is not counted again. */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;
@@ -232,7 +232,7 @@ export async function readQuote(db: Database, id: string): Promise<IssuedQuote |
   return row === undefined ? null : issuedQuoteOf(db.columns, row);
 }
 
-/** This write is as durable as a commit, because it allows spending. */
+/** Assigns a quote to a run. The write is as durable as a commit, because it allows spending. */
 export async function useQuote(db: Database, id: string, runId: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.quotes SET used_by = $2
     WHERE id = $1 AND (used_by = $2 OR used_by IS NULL AND expires_at > $3) RETURNING id`;

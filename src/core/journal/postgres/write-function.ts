@@ -28,7 +28,10 @@ export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
 const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");
 
-/** Locks the delivery, then its runs. Commits lock in the opposite order, but never the same rows. */
+/**
+ * Delivers a webhook message. It locks the delivery before the runs. Commits do the opposite, but never for the same
+ * rows.
+ */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
   p_version integer, p_account text, p_name text, p_job text, p_at bigint, p_before bigint, p_most bigint, p_channel text
@@ -65,7 +68,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** Deliveries that arrived before their job was recorded move into the run's inbox. */
+/** Moves deliveries that arrived before their job was recorded into the run's inbox. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)
@@ -277,7 +280,7 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** The new account's balance is assumed to include all of the run's charges. */
+/** Moves a run's money to another account. That account's balance is assumed to include all of the run's charges. */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

@@ -72,7 +72,7 @@ export class WriteQueue {
     });
   }
 
-  /** New runs come first, sorted by id, because they are locked in this order. */
+  /** Puts new runs first, sorted by id, because they are locked in this order. */
   #nextGroup(): readonly Pending[] {
     const group: Pending[] = [];
     const rest: Pending[] = [];
@@ -120,7 +120,8 @@ export class WriteQueue {
       }
     } catch (error) {
       if (group.length === 1) return group[0]!.reject(error);
-      // An invalid record fails alone; an unavailable database fails them all.
+      // If a record is invalid, write each record alone, so that only the invalid one fails. Any other error fails the
+      // whole group.
       if (!(error instanceof JournalRecordError)) return group.forEach(({ reject }) => void reject(error));
       for (const write of group) await this.#write([write]);
     }
@@ -168,7 +169,7 @@ export interface WireTake extends AnyWire {
 }
 
 interface WireCommit extends AnyWire {
-  /** Id of this write, the same for every repetition. */
+  /** Id of this write. Repetitions of the write have the same id. */
   readonly write: string;
   /** The `write` of the run's previous write, if this process made it. */
   readonly after_write?: string;
@@ -183,7 +184,6 @@ interface WireCommit extends AnyWire {
   readonly wake_at?: number | null;
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
-  /** 1 if the write includes a charge. */
   readonly charges?: 0 | 1;
   /** The quarter of an hour in which new holds are counted. */
   readonly slot?: number;

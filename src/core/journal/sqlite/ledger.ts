@@ -92,7 +92,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** The new account's balance is assumed to include all of the run's charges. */
+/** Moves a run's money to another account. That account's balance is assumed to include all of the run's charges. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(

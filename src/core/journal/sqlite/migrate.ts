@@ -11,7 +11,7 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   const newest = newestVersion(steps);
   const found = checkOpen(db, path, steps);
   if (found === newest) return;
-  // Lets the file shrink when runs are removed. Has no effect on a file with tables.
+  // Lets the file shrink when runs are removed. Has no effect on a file that already has tables.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   // The weaker lock prevents writes, but lets the copy read the journal.
   db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
@@ -35,7 +35,7 @@ export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** The caller must hold the write lock, because the unfinished copy has a fixed name. */
+/** Copies the journal. The caller must hold the write lock, because the unfinished copy has a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;

@@ -76,7 +76,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** Throws if the journal's version is older, or if its log cannot be read without writing files. */
+/** Opens a journal for reading. Throws if its version is older, or if its log cannot be read without writing files. */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);
@@ -90,7 +90,9 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
   throw readOnly(path);
 }
 
-/** A new file is inspected again, because another process may still be creating it. */
+/**
+ * Inspects a journal. A new file is inspected again after an error, because another process may still be creating it.
+ */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
     try {
@@ -246,7 +248,9 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** If there is no log, no process has the file open, so SQLite need not lock it. */
+/**
+ * Opens the file without writing to it. If there is no log, no process has the file open, so SQLite need not lock it.
+ */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

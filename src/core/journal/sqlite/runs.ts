@@ -21,12 +21,12 @@ export function writeWake(db: Database, runKey: number, { at, memo }: Wake): voi
   db.run("INSERT OR REPLACE INTO wakes (run_key, at, memo) VALUES (?, ?, ?)", runKey, at, JSON.stringify(memo));
 }
 
-/** The run is then due only when its next message arrives. */
+/** Makes the run due only when its next message arrives. */
 export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** Has no effect if no engine drives the run. */
+/** Makes the run due at `at` or earlier. Has no effect if no engine works on the run. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
@@ -223,7 +223,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Returns null if there is no readable snapshot. The state is then built from the events. */
+/** Returns null if there is no readable snapshot, so that the state must be built from the events. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

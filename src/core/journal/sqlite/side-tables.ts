@@ -158,7 +158,7 @@ export function readNotices(db: Database): readonly NoticeRow[] {
   return db.all(`SELECT ${columns} ORDER BY due_at, run_key, seq`).map((row) => noticeOf(db.columns, row));
 }
 
-/** Lets callers skip the claim, which writes, if nothing is due. */
+/** Returns true if a notification is due. Callers check this first, because claiming takes a write transaction. */
 export function hasDueNotices(db: Database, at: number): boolean {
   return db.get("SELECT 1 FROM notices WHERE due_at <= ? LIMIT 1", at) !== undefined;
 }
@@ -188,7 +188,7 @@ type Free = readonly [step: string, fingerprint: string];
 /** Indexing this many results blocks the event loop only for milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
-/** To save time, results of free steps are indexed only when they are needed. */
+/** Stores reusable results. To save time, results of free steps are indexed only when they are needed. */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
   // A paid step may have been a local function before. Index its older results first, so that the new one replaces
@@ -326,7 +326,7 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
 }
 
-/** Deliveries that arrived before their job was recorded move into the run's inbox. */
+/** Records the jobs of the events. Deliveries that arrived before their job was recorded move into the run's inbox. */
 export function writeJobs(db: Database, { key, account }: RunRecord, events: readonly RunEvent[], at: number): void {
   for (const { step, attempt, jobId } of jobsOf(events)) {
     const values = [key, step, attempt, jobId];

@@ -16,7 +16,10 @@ interface Pending {
 /** Larger transactions would block the event loop for too long. */
 const largestGroup = 256;
 
-/** Work that is requested in the same turn of the event loop shares a transaction and its fsync. */
+/**
+ * Writes to the database. Work that is requested in the same turn of the event loop shares one transaction and one
+ * fsync.
+ */
 export class Writer {
   readonly #db: Database;
   readonly #busyRetry: BusyRetryOptions;
@@ -33,7 +36,7 @@ export class Writer {
     this.#guard = guard;
   }
 
-  /** Resolves after the commit. If not durable, the write may be lost when the machine stops. */
+  /** Resolves after the commit. If `durable` is false, the write may be lost when the machine crashes. */
   write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
   }
@@ -114,7 +117,7 @@ export class Writer {
 
   #rollBack(): void {
     this.#db.knownRuns.clear();
-    // Some failures end the transaction themselves.
+    // SQLite ends the transaction itself after some failures.
     if (!this.#db.inTransaction) return;
     try {
       this.#db.run("ROLLBACK");
