@@ -1,4 +1,4 @@
-// The public API. What only the wings need is in `core/view` and `core/engine`.
+// The public API. What only other folders of `src` need is in `core/view` and `core/engine`.
 
 export { answerTable } from "./core/answers.ts";
 export { type Client, createClient } from "./core/api/index.ts";

@@ -65,7 +65,7 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** `re-send` if an earlier request with the same key may have created the job. */
+/** `re-send` means that an earlier request with the same key may have created the job. */
 export type SentBefore = "first send" | "re-send";
 
 export const meanings = {
@@ -111,7 +111,7 @@ const onResume = "it is sent again on resume";
 const billOpen = "the job has ended; its cost is polled for two minutes and on resume";
 
 export const verdicts = {
-  // Submits.
+  // Verdicts on submissions.
   refused: { ...unchanged, meaning: "definite", job: "no job was created", hold: "released", step: "failed" },
   "media renewed": { ...unchanged, meaning: "definite", job: `${again} and new uploads` },
   unfunded: {
@@ -136,7 +136,7 @@ export const verdicts = {
     pause: "unresolved",
     job: "the job may exist; every resume sends the request again with the same key, or a person adopts the job",
   },
-  // Chat requests, which have no key.
+  // Verdicts on chat requests, which have no idempotency key.
   "chat refused": { ...unchanged, meaning: "definite", job: chatFailed, hold: "released", step: "failed" },
   "chat unfunded": {
     ...unchanged,
@@ -165,7 +165,7 @@ export const verdicts = {
     retried: false,
     job: `the request may have been charged; ${onResume}`,
   },
-  // Free requests.
+  // Verdicts on requests that are free of charge.
   retried: { ...retried, job: "unchanged" },
   "retried, misdirected": { ...misdirected, job: "unchanged" },
   "key refused": { ...refusesCaller, job: "unchanged" },
@@ -197,7 +197,7 @@ type Column = { readonly [A in Answer]: VerdictName };
 type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
-/** The type requires exactly one verdict for every answer. */
+/** Builds a column of the answer table. The type requires exactly one verdict for every answer. */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
 ): Column {

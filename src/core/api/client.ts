@@ -34,9 +34,12 @@ import { telemetry } from "./telemetry.ts";
 
 /** A client for the service's v3 API. All its requests use the same key. */
 export interface Client extends JobsApi, CatalogApi, AccountApi {
-  /** The service's v3 address, without a trailing slash. */
+  /** Base URL of the service's v3 API, without a trailing slash. */
   readonly baseUrl: string;
-  /** Identifies the key without revealing its secret. If there is no key, it is `token` or `none`. */
+  /**
+   * Id of the key, which does not reveal the secret. It is `token` for an ephemeral token, and `none` without a
+   * credential.
+   */
   readonly keyId: string;
   /** The `brand` option; null if it was not given. */
   readonly brand: string | null;

@@ -64,7 +64,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, parent?: AbortSig
     controller.abort(new Error(`no data arrived within ${timeoutMs} ms`));
   };
   const follow = () => controller.abort(parent?.reason);
-  // The open socket already keeps the process alive.
+  // The timer need not keep the process alive, because the open socket does.
   const arm = () => (Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null);
   let timer = arm();
   if (parent?.aborted) follow();

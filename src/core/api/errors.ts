@@ -25,7 +25,7 @@ interface ApiErrorContext {
   readonly traceId: string | null;
   /** Content type of the response; null if it had none. */
   readonly contentType?: string | null | undefined;
-  /** Target of a redirect, without its query; null if there was none. */
+  /** Target of the redirect, without its query; null if the response was not a redirect. */
   readonly location?: string | null | undefined;
   /** The client's own explanation of the error; null if it has none. */
   readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
@@ -164,7 +164,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Classifies an error; null if no request caused it. */
+/** Returns the kind of failure, as listed in the answer table; null if no request caused the error. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);

@@ -117,7 +117,7 @@ function checkLimits({ timeoutMs, retry, pace, downloadLimits }: ClientOptions):
   for (const [name, most] of Object.entries(downloadLimits ?? {})) checkNumber(`downloadLimits.${name}`, most, 0);
 }
 
-/** Accepts Infinity, which means no time limit. */
+/** Throws if a time limit is invalid. Infinity means no limit. */
 export function checkTimeout(timeoutMs: unknown, name = "timeoutMs"): void {
   if (timeoutMs === undefined || (typeof timeoutMs === "number" && timeoutMs > 0)) return;
   throw new OptionError(`${name} must be a number of milliseconds greater than 0; got ${inspect(timeoutMs)}.`);
@@ -210,7 +210,7 @@ export function parseBaseUrl(input: string): BaseUrl {
   return { href: `${url.origin}${path}`, origin: url.origin };
 }
 
-/** Returns null if the path or URL leads to another origin. */
+/** Resolves a path or URL that the service returned; null if it leads to another origin. */
 export function resolveServicePath(base: BaseUrl, path: string): string | null {
   if (!URL.canParse(path, base.origin)) return null;
   const url = new URL(path, base.origin);

@@ -9,7 +9,7 @@ export interface Redactor {
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Deeper parts of a response are redacted entirely. */
+/** Parts of a response that are nested more deeply are redacted entirely. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -19,7 +19,7 @@ export function createRedactor(apiKey: string): Redactor {
     text,
     json(answer) {
       const value = parseJson(answer);
-      // Searches each string only if the raw text contains escapes or the credential.
+      // Search each string only if the raw text contains escapes or the credential.
       return answer.includes("\\") || text(answer) !== answer ? withTexts(value, text) : value;
     },
     headers: (answer) => withTexts(answer, text) as IncomingHttpHeaders,

@@ -33,7 +33,7 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
   };
 }
 
-/** `unless-done` repeats a request only if the first one certainly had no effect. */
+/** Whether a failed request may be repeated. `unless-done` means only if it certainly had no effect. */
 export type Repeat = "always" | "unless-done" | "never";
 
 /** The result of one attempt, or why it failed and whether another attempt may follow. */
@@ -52,7 +52,7 @@ interface Limits {
   /** Ends a wait between attempts. */
   readonly signal?: AbortSignal | undefined;
   readonly waitSignal?: AbortSignal | undefined;
-  /** Epoch milliseconds after which a failed attempt is the last. */
+  /** Epoch milliseconds after which a failed attempt is not repeated. */
   readonly sendBefore?: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export async function withRetries<T>(
   }
 }
 
-/** If the service asks for a longer delay, the call fails. */
+/** Longest delay that the service may ask for. If it asks for more, the call fails. */
 export const LONGEST_ASKED_MS = 60_000;
 
 /** Returns the delay before the next attempt. The service's Retry-After takes precedence over exponential backoff. */

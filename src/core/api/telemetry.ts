@@ -3,7 +3,7 @@ import type { Attributes, Span } from "@opentelemetry/api";
 
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** Ends the span and records the error's code, but not its message. */
+  /** Ends the span. Records the error's code, but not its message. */
   end(error?: unknown): void;
 }
 

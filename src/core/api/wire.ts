@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Maps the client's field names to their schemas. */
+/** The client's field names and their schemas. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** The service's field names that {@link wireName} would get wrong. */
@@ -77,7 +77,7 @@ export interface Charge {
   readonly impossibleCost: string | null;
 }
 
-/** Never throws, so that the rest of the response stays readable. */
+/** Reads a charge. Never throws, so that the rest of the response stays readable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;

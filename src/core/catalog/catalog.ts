@@ -7,7 +7,7 @@ import { compile, type Validate } from "./validate/ajv.ts";
 import { explain } from "./validate/explain.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 
-/** `otherIds` are the ids of more models, used only for suggestions. */
+/** Creates a catalog. `otherIds` are the ids of further models, and are used only for suggestions. */
 export function catalogOf(
   models: readonly CatalogModel[],
   otherIds: readonly string[] = [],
@@ -83,7 +83,7 @@ export function described(answer: ModelAnswer): CatalogModel {
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** Cached by JSON text, because rereading a catalog creates new schema objects. */
+/** Compiled schemas by JSON text, because rereading a catalog creates new schema objects. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 

@@ -203,7 +203,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** A field is required only if every case requires it. */
+  /** Writes an object type. A field is required only if every case requires it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
@@ -218,7 +218,7 @@ class TypeWriter {
     return `{\n${fields.join("\n")}\n${indent}}`;
   }
 
-  /** Takes the field's type from the first part that defines it. Later parts only narrow the type. */
+  /** Writes a field. Its type comes from the first part that defines it, because later parts only narrow the type. */
   #field(parts: readonly JsonSchema[], name: string, location: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);

@@ -17,7 +17,7 @@ export interface Combination {
 export interface CombinationTable {
   readonly rows: readonly Combination[];
   readonly unread: readonly string[];
-  /** If false, the table rejects no input. */
+  /** False if a row could not be read. The table then rejects no input. */
   readonly isWhole: boolean;
 }
 
@@ -47,7 +47,9 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/** Returns a family's rules. A combination table in the schema replaces the built-in ones except `max_sum`. */
+/**
+ * Returns a family's rules. If the schema has a combination table, the built-in rules are left out, except `max_sum`.
+ */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;

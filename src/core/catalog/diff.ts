@@ -114,7 +114,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** Whether a larger limit accepts more values. */
+/** The keywords that limit values, and whether a larger limit accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

@@ -35,7 +35,7 @@ export async function fetchCatalog(
   return readCatalog(client, ids, looks);
 }
 
-/** Like {@link fetchCatalog}, but with lookups of chat models that the caller has started. */
+/** Like {@link fetchCatalog}, but with lookups of chat models that the caller has already started. */
 export async function readCatalog(
   client: CatalogClient,
   ids: readonly string[] | undefined,
@@ -78,7 +78,7 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
   }
 }
 
-/** Retired models keep the schema that they had in `previous`. */
+/** Reads all models of the service. Retired models keep the schema that they had in `previous`. */
 export async function pullCatalog(
   client: PullClient,
   previous: Catalog | null,

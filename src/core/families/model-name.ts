@@ -2,7 +2,7 @@
 export interface ModelName {
   /** Words of the model's name, without its vendor: `["kling"]`. */
   readonly family: readonly string[];
-  /** Parts of the version as written: 2, 6 for `2.6` and `2-6`; 26 for `26`. Empty without a version. */
+  /** Parts of the version as written: 2 and 6 for `2.6` or `2-6`, 26 for `26`. Empty if the name has no version. */
   readonly version: readonly string[];
   /** Product tiers that affect price and quality: `turbo`, `pro`. */
   readonly tiers: readonly string[];

@@ -4,7 +4,7 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 /** External input contained an address to which this machine must not connect. */
 export class ForbiddenAddressError extends Error {}
 
-/** The URL is forbidden wherever it leads, so no option can allow it. */
+/** The URL is forbidden regardless of its target, so no option can allow it. */
 export class ForbiddenUrlError extends ForbiddenAddressError {}
 
 /** Keeps URLs in a service's responses from reaching this machine or its networks. */
@@ -17,12 +17,12 @@ export interface AddressGuard {
 }
 
 /**
- * Allows public addresses. For a service on this machine, also allows loopback addresses; for one on an internal
- * network, its own origin.
+ * Creates a guard that allows public addresses. If the service runs on this machine, loopback addresses are allowed,
+ * too. If it runs on an internal network, its own origin is allowed, too.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
-  /** Null until the name of the service has been resolved. */
+  /** Null until the service's host name has been resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
     if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);

@@ -62,7 +62,7 @@ export function unreachedReason(cause: unknown, address: string): string {
 
 const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
 
-/** Says what to change if the environment, such as a proxy variable, may be the cause; otherwise null. */
+/** Returns advice if the environment, such as a proxy variable, may have caused the failure; otherwise null. */
 export function environmentAdvice(cause: unknown, address: string): string | null {
   const failure = transportFailure(cause);
   if (failure === "tls") {

@@ -19,8 +19,8 @@ import {
 export const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request to an address that the operator configured. Redirects are not followed: the operator did not choose
- * their target.
+ * Sends a request to an address that the operator configured. Redirects are not followed, because the operator did not
+ * choose their targets.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
   return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
@@ -37,7 +37,10 @@ interface InputFetch {
   readonly signal: AbortSignal;
 }
 
-/** Fetches a URL from an input, which must be public or have an origin in `inside`. @throws ForbiddenAddressError */
+/**
+ * Fetches a URL that an input contains. Its address must be public, or its origin must be in `inside`.
+ * @throws ForbiddenAddressError
+ */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
   let target = new URL(url);
   let isNamed = inside.includes(target.origin);
@@ -166,14 +169,14 @@ export function proxyAgents(target: URL): { readonly httpAgent?: HttpAgent; read
   const proxyEnv = proxyForNode(target);
   if (proxyEnv === null) return {};
   const options = { keepAlive: true, proxyEnv };
-  // Do not import node:http, which takes 40 ms because it loads everything that the module exports.
+  // Do not import node:http. An import takes 40 ms, because it loads everything that the module exports.
   const [http, https] = [process.getBuiltinModule("node:http"), process.getBuiltinModule("node:https")];
   return { httpAgent: new http.Agent(options), httpsAgent: new https.Agent(options) };
 }
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** Requests a body without encoding, which some servers ignore. */
+/** Asks for a body without encoding. Some servers send an encoded body nevertheless. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
@@ -224,7 +227,10 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Returns null if the bytes are not encoded, because a proxy may decode the body but keep the header. */
+/**
+ * Creates a decoder. Returns null if the bytes are not encoded, because a proxy may decode the body but keep the
+ * header.
+ */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -59,7 +59,7 @@ const completion = z
     }),
   );
 
-/** Requests a chat completion. It is charged, so it is never repeated after a lost response. */
+/** Requests a chat completion. The request is charged, so it is never repeated if its response is lost. */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
 }
@@ -111,7 +111,7 @@ const chunk = z
     };
   });
 
-/** Streams a chat completion in chunks. It is charged, so it is never repeated once it has been sent. */
+/** Streams a chat completion in chunks. The request is charged, so it is never repeated once it has been sent. */
 export async function* chatStream(
   context: HttpContext,
   requested: ChatRequest,
@@ -137,7 +137,7 @@ export async function* chatStream(
   );
 }
 
-/** Retries only if the request had no effect. */
+/** Opens the stream of a chat completion. Retries only if the request had no effect. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

@@ -87,7 +87,7 @@ export interface SubmitOptions extends SendOptions {
 }
 
 /**
- * Submits a job. Failed requests are repeated only with an idempotency key.
+ * Submits a job. A failed request is repeated only if it has an idempotency key.
  * @throws UnknownOutcomeError if a job may exist
  */
 export function submit(
@@ -173,7 +173,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** If the acknowledgement cannot be parsed, a job may still exist. */
+/** Reads the acknowledgement. If it cannot be parsed, a job may exist nevertheless. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);
@@ -278,7 +278,7 @@ export const jobStatusView = wire({
   estimatedCompletionAt: text,
   /** Log events after the requested cursor; empty if none was requested. */
   logs: listOf(logEvent),
-  /** Cursor for the next request. If null, keep using the previous one. */
+  /** Cursor for the next request. If it is null, continue to use the previous cursor. */
   logsNextCursor: text,
 });
 /** Status and progress of a job. */
@@ -293,7 +293,7 @@ export interface StatusOptions extends CallOptions {
 /** Options for `deleteJob`. */
 export interface DeleteOptions extends CallOptions {
   /**
-   * Whether to wait, for at most `retry.maxElapsedMs`, while this job or a job that uses its outputs is unfinished.
+   * Whether to wait until this job and all jobs that use its outputs have ended, for at most `retry.maxElapsedMs`.
    * Default: true.
    */
   readonly waitForRunning?: boolean | undefined;

@@ -62,7 +62,10 @@ export async function request(
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
-/** Throws if the path leads outside the base URL, because the request contains the credential. */
+/**
+ * Returns the URL of a path below the base URL. Throws if the path leads elsewhere, because the request contains the
+ * credential.
+ */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
     new OptionError(`The path ${JSON.stringify(path)} ${why}; use a path below ${base.href}, such as /jobs?limit=5.`);
@@ -115,7 +118,7 @@ async function* bodyOf(
         continue;
       }
       line += decoder.decode(chunk, { stream: true });
-      // Whole lines are searched, because a credential split between chunks would not be found.
+      // Search whole lines, because a credential that is split between two chunks would not be found.
       const end = line.lastIndexOf("\n") + 1;
       if (line.length - end > MOST_LINE_CHARS) throw new Error(`a line is longer than ${MOST_LINE_CHARS} characters`);
       if (end > 0) yield Buffer.from(redactor.text(line.slice(0, end)));

@@ -28,7 +28,7 @@ export type DownloadSource =
   | {
       readonly jobId: string;
       readonly outputIndex: number;
-      /** Finds the output even if the order of the outputs changes. */
+      /** The output's asset id, with which the output is found even if the order of the outputs changes. */
       readonly assetId?: string | null | undefined;
       /** The URL of the output, if you have already read the job. */
       readonly url?: string | null | undefined;
@@ -36,7 +36,7 @@ export type DownloadSource =
       readonly readAt?: number | undefined;
     };
 
-/** Download URLs are valid for an hour, and renewed slightly earlier. */
+/** Download URLs are valid for an hour. The client renews them slightly earlier. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */
@@ -252,7 +252,10 @@ export async function fetchPiece(
   }
 }
 
-/** Sends the request without the credential, and follows redirects to allowed addresses; null after too many. */
+/**
+ * Sends the request without the credential, and follows redirects to allowed addresses. Returns null after too many
+ * redirects.
+ */
 async function requested(
   { transport }: HttpContext,
   url: URL,
@@ -303,7 +306,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** Returns null if the body is not the requested range. */
+/** Decides how to store a body. Returns null if it is neither the whole file nor the requested range. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

@@ -50,12 +50,14 @@ export function createDurationHistory(): DurationHistory {
 }
 
 interface Hints {
-  /** True if hints are expected. The follow strategy `auto` then waits for them. */
+  /** True if webhooks are expected. The follow strategy `auto` then waits for them. */
   readonly fed: boolean;
   feed(): void;
-  /** Passes a hint to the job's followers, or keeps it for the next one. */
+  /** Tells the job's followers that a webhook arrived. If there are none, the next follower is told. */
   notify(jobId: string): void;
-  /** Calls `heard` for each hint, including an earlier one. Returns a function that stops listening. */
+  /**
+   * Calls `heard` for each webhook of the job, including one that arrived earlier. Returns a function that stops this.
+   */
   listen(jobId: string, heard: () => void): () => void;
 }
 

@@ -77,7 +77,7 @@ async function* chosen(
   yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
-/** True if polling may still work, because the error concerns only the stream. */
+/** Returns true if polling may still work, because the error concerns only the stream. */
 function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;
@@ -96,7 +96,7 @@ export interface PlannedPoll {
 export interface PollOptions {
   /** When the job was submitted, in epoch milliseconds. */
   readonly submittedAt: number;
-  /** `next` from the previous poll. If null, nothing is read and the first poll is planned. */
+  /** `next` from the previous poll; null for the first call, which only plans the first poll. */
   readonly planned: PlannedPoll | null;
   /** True if webhooks report the job's end, so that polls are only a fallback. Default: false. */
   readonly webhooks?: boolean | undefined;
@@ -146,7 +146,7 @@ interface Known {
 
 function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last, status }: Known): PlannedPoll {
   const { submittedAt: startedAt, webhooks = false } = options;
-  // The first poll is timed from the submission, however long ago that was.
+  // The first poll is planned from the time of submission, however long ago that was.
   const now = last === null ? startedAt : clock.now();
   if (webhooks) {
     const read = last === "status" ? "job" : "status";
@@ -157,7 +157,7 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Minimum and maximum delay between reads of a job that is still returned as open after its end. */
+/** Minimum and maximum delay between reads of a job that has ended, but is still returned as open. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 async function* pollBetween(

@@ -6,7 +6,7 @@ export interface Source {
   schedule(view: PollView & { readonly hints: number }): NextPoll;
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** If absent, polls of the status request no logs. */
+  /** Cursor after which polls of the status request logs. If absent, they request none. */
   readonly logsAfter?: string;
 }
 
@@ -18,7 +18,7 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Maximum random share added to each delay, so that jobs submitted together are not polled together. */
+/** Maximum random addition to each delay, as a share of it, so that jobs submitted together are not polled together. */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
@@ -69,7 +69,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** Base delay after a webhook, doubled each time the job is still returned as open. */
+/** Base delay after a webhook. It is doubled each time the job is still returned as open. */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {

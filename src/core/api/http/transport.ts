@@ -9,11 +9,11 @@ export interface SendMark {
   sent: boolean;
 }
 
-/** Short requests and long ones (streams, downloads) use separate pools. */
+/** The connections to the service. Short requests and long ones (streams, downloads) use separate pools. */
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Sends requests only to addresses that the guard allows, because the service chose them. */
+  /** Connects only to addresses that the guard allows, because the service chooses the URLs of downloads. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
@@ -160,7 +160,7 @@ interface OutgoingRequest {
   readonly sendBefore?: number | undefined;
 }
 
-/** `lost` means that no complete response arrived. */
+/** The outcome of one request. `lost` means that no complete response arrived. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
@@ -182,7 +182,7 @@ export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: Outgoin
       const cause = new Error(`no data arrived within ${timeoutMs} ms`);
       collector.stop((sent) => ({ kind: "lost", sent, timedOut: true, cause }));
     };
-    // The open socket already keeps the process alive.
+    // The timer need not keep the process alive, because the open socket does.
     const timer = Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null;
     signal?.addEventListener("abort", onAbort, { once: true });
     try {

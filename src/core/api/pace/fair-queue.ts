@@ -1,6 +1,8 @@
 import TinyQueue from "tinyqueue";
 
-/** The share and the run that a request belongs to. Shares take turns at sending, and so do the runs within a share. */
+/**
+ * The run that a request belongs to, and the run's share. Shares take turns sending, and so do the runs within a share.
+ */
 export interface Turn {
   readonly share: string;
   /** How many turns this share gets per turn of a share with weight 1. Default: 1. */
@@ -25,7 +27,7 @@ interface Line<T> {
   pop(): T | undefined;
 }
 
-/** Requests of no run are sent before all others if their priority is at least this high. */
+/** Requests that belong to no run are sent before all others if they have at least this priority. */
 const AHEAD_OF_ALL = 200;
 
 /** A queue in which a run with thousands of requests does not delay other runs. */

@@ -64,7 +64,7 @@ export interface PaceOptions {
   readonly maxPerSecond?: number | undefined;
   /** The key's rate limit, if you know it. Default: learned from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Separate limits for some kinds of requests. All other kinds share the key's limit. Default: no separate limits. */
+  /** Separate limits for some kinds of requests. All other kinds share the key's limit. Default: none. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 
@@ -82,7 +82,7 @@ export interface PaceSnapshot {
   /** Number of responses with status 429 since the client was created. */
   readonly limited: number;
   readonly queued: number;
-  /** Epoch milliseconds until which requests are paused; null if none are. */
+  /** When paused requests are sent again, in epoch milliseconds; null if none are paused. */
   readonly pausedUntil: number | null;
   /** The key's rate limit; null until it is known. */
   readonly limit: RateLimit | null;
@@ -93,7 +93,9 @@ export type Paced =
   | { readonly kind: "lost" | "aborted" };
 
 export interface Pacer {
-  /** Rejects if the signal aborts before the turn comes, or the pacer is closed. */
+  /**
+   * Performs `work` as soon as the limits allow it. Rejects if the signal aborts or the pacer is closed before that.
+   */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
@@ -273,7 +275,7 @@ interface RateLimit {
   readonly perMs: number;
 }
 
-/** Times are relative to the response's arrival. */
+/** What a response says about the rate limit. Times are relative to the response's arrival. */
 interface LimitNews {
   readonly refused: boolean;
   readonly waitMs: number | null;
@@ -324,7 +326,7 @@ class Bucket {
   #goodAnswers = 0;
   #refusals = 0;
   #answered: number[] = [];
-  /** Refusals of requests sent before this time do not change the limit. */
+  /** A refusal of a request that was sent before this time does not change the limit. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {
@@ -339,7 +341,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** Returns Infinity if a response must arrive first. */
+  /** Returns when the next request may be sent; Infinity if a response must arrive first. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -368,7 +370,7 @@ class Bucket {
     if (fresh) this.#refusals++;
     const waitMs = news.waitMs ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(this.#refusals - 1, 6));
     this.#pauseFor(waitMs + marginMs + chance * Math.min(500, waitMs * 0.1), now);
-    // After a refusal, only one request is sent; each success doubles the number allowed.
+    // After a refusal, only one request is sent at first. Successes then double the number.
     this.#ramp = 1;
     this.#goodAnswers = 0;
     if (news.requests === null || !fresh) return;

@@ -26,7 +26,6 @@ export interface StreamOptions {
   readonly maxFruitless?: number | undefined;
 }
 
-/** First delay before reconnecting, doubled after each failure. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
 const usefulLifeMs = 5_000;
@@ -57,7 +56,7 @@ export async function* streamJob(
     const before = state.fruitless++;
     const ended = yield* oneConnection(context, jobId, options, state);
     if (ended === "done") return;
-    // Neither a 429 nor a connection that lasted long enough is counted as fruitless.
+    // A 429 and a connection that lasted long enough do not count as fruitless.
     if (ended === "limited" || context.clock.now() - openedAt >= usefulLifeMs)
       state.fruitless = Math.min(state.fruitless, before);
     if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);
@@ -110,7 +109,7 @@ async function* oneConnection(
     options.signal?.throwIfAborted();
     context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
   }
-  // After the final status, a missing `done` frame does not matter.
+  // After the final status, it does not matter that the `done` frame is missing.
   return state.seen.isOver ? "done" : "cut";
 }
 

@@ -186,7 +186,7 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
     logger.warn({ id, event, ...topOffFailure }, "account event");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
-    // Each redelivery is handled once; its time of signing identifies it.
+    // Each redelivery is handled once. Its time of signing distinguishes it from the others.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
     if (event.job === null) await (options.onAccountEvent ?? warn)(event);

@@ -20,7 +20,7 @@ const ANNOTATIONS = [
   "max_aspect_ratio",
 ];
 
-// Loaded on first use, so that commands that plan nothing stay fast.
+// The packages are loaded on first use, so that commands that plan nothing stay fast.
 const load = createRequire(import.meta.url);
 const instances = new Map<string, Ajv2020>();
 
@@ -36,7 +36,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
     strict: false,
     ...options,
     unicodeRegExp: false,
-    // The remaining references are numerous or recursive.
+    // Do not inline the remaining references, because they are numerous or recursive.
     inlineRefs: false,
     code: { regExp: pattern },
     multipleOfPrecision: 6,
@@ -167,7 +167,7 @@ const others = [...SPACES.map(([from]) => from), LAST + 1]
   .map((next, index) => range(index === 0 ? 0 : SPACES[index - 1]![1] + 1, next - 1))
   .join("");
 
-/** Uses a linear-time engine, or JavaScript's engine if the pattern needs it. */
+/** Prepares a pattern for a linear-time engine, or for JavaScript's engine if the pattern needs it. */
 export function readPattern(pattern: string): ReadPattern {
   const native = new RegExp(pattern);
   const translated = translate(pattern);

@@ -7,7 +7,7 @@ import { listed } from "./explain.ts";
 
 type Fields = { readonly [name: string]: Json };
 
-/** Ignores rules about fields that the model lacks. */
+/** Checks an input against a family's rules. Rules about fields that the model lacks are ignored. */
 export function familyProblems(
   schema: JsonSchema,
   input: unknown,

@@ -11,9 +11,10 @@ import { runStates } from "../../lifecycle/index.ts";
 // - Locks are taken in one order: new runs by id, then runs by key, then accounts by name.
 //
 // The run's row stores the id of its last write, so that a repeated call can tell that the first call was committed.
-// `after_write` is the previous write that the writer knows. With it, the database refuses late repetitions.
+// `after_write` is the id of the run's previous write, as the writer knows it. With it, the database refuses a
+// repetition that arrives late.
 //
-// `{version}` is the journal's version. A program opened on an older one is refused (SR001).
+// `{version}` is the journal's version. The database refuses a program that opened an older version (SR001).
 export const preamble = `
   IF p_version <> {version} THEN
     RAISE EXCEPTION 'journal version {version}' USING ERRCODE = 'SR001';
