@@ -1,4 +1,4 @@
-// The public API. What only other folders of `src` need is in `core/view` and `core/engine`.
+// The public API. Exports for the other folders of `src` are in `core/view` and `core/engine`.
 
 export { answerTable } from "./core/answers.ts";
 export { type Client, createClient } from "./core/api/index.ts";

@@ -35,9 +35,11 @@ export interface StatusReply {
 }
 
 interface DeclaredStatus {
-  /** True if the package reports a failed status request as if the work had failed. */
+  /** True if the AI SDK package reports a failed status request as if the work had failed. */
   readonly hidesFailures?: true;
-  /** Returns the status that the provider reports; null if its documentation does not describe the response. */
+  /**
+   * Returns the status that the provider reports; null if the provider's documentation does not describe the response.
+   */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
@@ -146,7 +148,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** True if the provider itself, and not only the AI SDK package, reported this status of its work. */
+/** Returns true if the provider itself, and not only the AI SDK package, reported this status of the work. */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
   if (status === "pending") return declared === null || reply === null || declared.read(reply) === "pending";

@@ -36,7 +36,6 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
 /** Whether a failed request may be repeated. `unless-done` means only if it certainly had no effect. */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** The result of one attempt, or why it failed and whether another attempt may follow. */
 export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
@@ -56,7 +55,6 @@ interface Limits {
   readonly sendBefore?: number | undefined;
 }
 
-/** Repeats a call until it succeeds, may not be repeated, or reaches a limit. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: Sending,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: Limits,

@@ -159,7 +159,6 @@ const SINGLE = new Set([
 /** Keywords that are removed, because they could refer to other documents. */
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
-/** Larger schemas are rejected. */
 const MAX_NODES = 5_000;
 
 /** Prepares a schema for compiling: where possible, replaces its references by what they refer to. */

@@ -93,7 +93,7 @@ export async function pullCatalog(
   const known = new Map<string, CatalogModel>();
   for (const model of listed) {
     const inputSchema = inputs.get(model.id);
-    // The document has no output schemas, which are needed to tell sound from voice models.
+    // The document has no output schemas, which are needed to distinguish sound models from voice models.
     if (inputSchema === undefined || model.modality === null || model.modality === "audio") continue;
     known.set(
       model.id,

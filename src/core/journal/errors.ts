@@ -14,12 +14,10 @@ export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
 
-/** The journal is truncated or damaged. Showrunner did not change the file. */
 export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
 
-/** The file, or an event in it, was written by a newer version of Showrunner. The file was not changed. */
 export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }
@@ -40,7 +38,6 @@ export class JournalIoError extends JournalFileError {
   readonly code = "JOURNAL_IO";
 }
 
-/** Another process kept the journal locked for longer than `busyTimeoutMs`. */
 export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
@@ -55,7 +52,6 @@ export class JournalDriverMissingError extends JournalFileError {
   readonly next = "npm install pg";
 }
 
-/** The journal's database could not be reached within `unreachableTimeoutMs`. */
 export class JournalUnreachableError extends JournalFileError {
   readonly code = "JOURNAL_UNREACHABLE";
 }
@@ -101,7 +97,6 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run belongs to another account or another service. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -115,7 +115,6 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Applies an event to `state`, which is changed in place. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

@@ -161,7 +161,7 @@ export class SqliteJournal implements JournalStore {
   }
 
   async results(query: ResultsQuery, limit = 20) {
-    // Do not wait for results recorded meanwhile.
+    // Do not wait for results that are recorded from now on.
     const upTo = "fingerprint" in query || "step" in query ? await this.#read(() => lastUnsorted(this.#db)) : null;
     for (let isDone = upTo === null; !isDone; ) {
       isDone = await this.#writer.write(() => sortResults(this.#db, upTo!), { durable: false });

@@ -44,7 +44,6 @@ export interface OutputState extends OutputFacts {
   phase: OutputPhase;
   /** The stored copy; null until the output is downloaded. */
   copy: StoredCopy | null;
-  /** Why the last download failed. */
   uncopied?: string;
 }
 
@@ -114,7 +113,7 @@ export interface AttemptState extends Awaited {
   provider?: string;
   /** The handle for polling the provider, if the request can be polled. */
   operation?: Json;
-  /** True if the response reports no cost, so the cost is estimated or is the held amount. */
+  /** True if the response reports no cost. The cost is then estimated, or is the amount that was reserved. */
   isUnconfirmed?: true;
   /** A chat model's answer, if it did not match the schema. */
   answer?: string;
@@ -129,16 +128,15 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** Every unrecorded send follows a recorded one within this time. */
+/** A send that is not recorded follows a recorded send by at most this time. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
-  /** The failure message that the pipeline's author wrote for callers. */
+  /** The failure message that the pipeline's author wrote for callers of the pipeline. */
   forCallers?: string;
-  /** True if the step was skipped because of a `when` condition. */
   skippedByCondition: boolean;
   /** True if the run ended while the step's request was still in progress. */
   isGivenUp?: true;
@@ -174,7 +172,6 @@ export interface PauseState {
   readonly balanceMicros: number | null;
   readonly flag: string | null;
   readonly limitFlags?: readonly string[];
-  /** When the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt: number | null;
   readonly asks?: readonly AskedPrice[];
   readonly stopId?: number;

@@ -44,7 +44,7 @@ export type LeaseOutcome =
 /** A result that a later run may reuse. */
 export interface CacheEntry {
   readonly step: string;
-  /** Hash of the request, in which media are identified by their content. */
+  /** Hash of the request. Media in the request are identified by their content. */
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
@@ -238,7 +238,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ): Promise<LeaseOutcome>;
   /** Renews the lease. Returns false if the lease was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
-  /** Lets other processes take the run. Has no effect if the lease was lost. */
+  /** Releases the lease, so that other processes can take the run. Has no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
   /** Writes everything in the commit in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
@@ -366,7 +366,7 @@ export interface IssuedQuote {
 /** Expired quotes are kept for this long, so that a message can explain the refusal. */
 export const REMEMBERED_MS = 7 * DAY_MS;
 
-/** A journal's quotes, each of which can be used for one run. */
+/** A journal's quotes. Each quote can be used for one run. */
 export interface QuoteStore {
   /** Stores a new quote, and removes quotes that expired more than {@link REMEMBERED_MS} before `at`. */
   issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
@@ -403,7 +403,7 @@ export interface AccountTotals extends LedgerTotals {
 export interface SpendingScope {
   /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;
-  /** Leaves out earlier holds and their charges. Epoch milliseconds, rounded down to a quarter of an hour. */
+  /** Leaves out holds before this time, and their charges. Epoch milliseconds, rounded down to a quarter of an hour. */
   readonly sinceAt: number | null;
 }
 

@@ -17,8 +17,8 @@ export interface AddressGuard {
 }
 
 /**
- * Creates a guard that allows public addresses. If the service runs on this machine, loopback addresses are allowed,
- * too. If it runs on an internal network, its own origin is allowed, too.
+ * Creates a guard that allows public addresses. It also allows loopback addresses if the service runs on this machine,
+ * and the service's own origin if the service is on an internal network.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));

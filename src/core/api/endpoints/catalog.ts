@@ -122,7 +122,7 @@ export interface CatalogApi {
   /** Finds voices, best match first. Not every deployment supports this. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
-   * Returns the price of a job with this input, which the service validates first. If the model cannot be priced,
+   * Returns the price of a job with this input. The service validates the input first. If the model cannot be priced,
    * `quotable` is false.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;

@@ -276,7 +276,7 @@ export const jobStatusView = wire({
   /** Progress from 0 to 1; null if unknown. */
   progress: number,
   estimatedCompletionAt: text,
-  /** Log events after the requested cursor; empty if none was requested. */
+  /** Log events after the requested cursor; empty if no cursor was requested. */
   logs: listOf(logEvent),
   /** Cursor for the next request. If it is null, continue to use the previous cursor. */
   logsNextCursor: text,
@@ -286,7 +286,7 @@ export type JobStatusView = z.output<typeof jobStatusView>;
 
 /** Options for `status`. */
 export interface StatusOptions extends CallOptions {
-  /** Requests the log events after this cursor as well; `start` requests all of them. Default: no log events. */
+  /** Cursor after which log events are returned; `start` returns all of them. Default: no log events. */
   readonly logsAfter?: string | null | undefined;
 }
 

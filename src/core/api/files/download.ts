@@ -28,7 +28,7 @@ export type DownloadSource =
   | {
       readonly jobId: string;
       readonly outputIndex: number;
-      /** The output's asset id, with which the output is found even if the order of the outputs changes. */
+      /** The output's asset id. It identifies the output even if the order of the outputs changes. */
       readonly assetId?: string | null | undefined;
       /** The URL of the output, if you have already read the job. */
       readonly url?: string | null | undefined;

@@ -119,8 +119,8 @@ export type FollowEvent =
 /** Options for `follow`. */
 export interface FollowOptions {
   /**
-   * How to detect the end of the job. Default: `auto`, which uses webhooks if they are expected, otherwise a stream or,
-   * if that fails, polling.
+   * How to detect the end of the job. Default: `auto`. It waits for webhooks if they are expected. Otherwise it reads a
+   * stream and, if that fails, polls.
    */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Stops following the job. The job itself continues. */

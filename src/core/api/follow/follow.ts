@@ -43,7 +43,7 @@ export async function* followJob(
     throw error;
   } finally {
     deadline?.release();
-    // Also reached when the caller leaves the loop early.
+    // This is also reached if the caller leaves the loop early.
     span.end();
   }
 }
@@ -187,7 +187,7 @@ async function* pollBetween(
         yield* tellStatus(news.status, seen);
         continue;
       }
-      // After the first hint, the job is polled at growing intervals.
+      // After the first webhook, the job is polled at growing intervals.
       if (news === "hint" || hints > 0) hints++;
       last = news === "hint" ? "job" : next.at;
       if (last === "job") {

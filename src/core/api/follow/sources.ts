@@ -152,9 +152,9 @@ interface SilenceView {
   readonly longestMs: number;
 }
 
-/** How long after its expected end a job is polled: a share of its expected duration, within limits. */
+/** How long to wait for the end of a job after its expected end: a share of its expected duration, within limits. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Delay if the expected end is unknown or has passed: a share of the job's age, with a minimum. */
+/** Delay if the job's expected end is unknown or has passed: a share of the job's age, with a minimum. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {

@@ -1,7 +1,8 @@
 import TinyQueue from "tinyqueue";
 
 /**
- * The run that a request belongs to, and the run's share. Shares take turns sending, and so do the runs within a share.
+ * The run that a request belongs to, and the run's share (a group of runs). Shares take turns sending, and so do the
+ * runs within a share.
  */
 export interface Turn {
   readonly share: string;

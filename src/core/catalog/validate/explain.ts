@@ -56,7 +56,7 @@ export function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "oneOf" || keyword === "anyOf";
 }
 
-/** Explains a failed `oneOf` or `anyOf`: the possible forms, or the mistakes in the one that was probably intended. */
+/** Explains a failed `oneOf` or `anyOf`: the possible forms, or the mistakes in the form that was probably intended. */
 export function explainChoice(
   choice: ErrorObject,
   within: readonly ErrorObject[],

@@ -190,7 +190,7 @@ export interface RunPlanned {
   readonly limits: JobLimits;
   /** Total price quoted at the start; null if a step had no price. */
   readonly quoteMicros: number | null;
-  /** Folder in which outputs with a name are saved. */
+  /** Folder in which named outputs are saved. */
   readonly outDir: string;
   /** Absolute paths of files and folders that uploads may read. */
   readonly filesFrom?: readonly string[];

@@ -25,7 +25,6 @@ export type PlanEvent =
       readonly requestId: string;
       readonly steps: readonly string[];
       readonly note?: string;
-      /** New seeds for jobs, by step. */
       readonly seeds?: { readonly [step: string]: number };
       /** Price of the steps that run again; null if a step has no price. */
       readonly quoteMicros?: number | null;
@@ -254,7 +253,7 @@ function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step for another run. Attempts after its last request are dropped, but its results stay listed. */
+/** Resets a step, so that it runs again. Attempts after its last request are dropped, but its results stay listed. */
 function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path } = step;

@@ -224,7 +224,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.end(),
-    // The lines of the steps describe their failures.
+    // The message is left out, because the steps' own lines describe the failures.
     line: ({ status }) => line(`run ${status}`),
     notice: ({ status, message }, { runId }) => {
       const event = status === "failed" ? "run.failed" : "run.finished";

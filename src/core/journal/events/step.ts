@@ -17,7 +17,7 @@ export type StepEvent =
       readonly reason: string | null;
       /** True if a `when` condition skipped the step or a step that it needs. */
       readonly skippedByCondition?: true;
-      /** The failure message that the pipeline's author wrote for callers. */
+      /** The failure message that the pipeline's author wrote for callers of the pipeline. */
       readonly forCallers?: CleanText;
       /** True if the step was skipped because no step that needs it can succeed. */
       readonly pruned?: true;
@@ -43,7 +43,7 @@ export type StepEvent =
       /** Index of the chosen result among those shown; null if there was nothing to choose. */
       readonly pick: number | null;
       readonly note: string | null;
-      /** The value that the person approved instead of the shown one. */
+      /** The value that the person approved instead of the value shown. */
       readonly value?: Json;
       readonly by?: DecidedBy;
     }

@@ -26,7 +26,6 @@ export type SubmitEvent = OfAttempt &
         /** The provider that receives the job. By default, the service receives it. */
         readonly provider?: string;
       }
-    /** The submit request is sent again with the same key. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
     /** The submit request was sent, but it is unknown whether a job was created. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
@@ -37,7 +36,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.unresolved";
         readonly message: CleanText;
         readonly cause: UnresolvedCause;
-        /** The job that the service returned for the key. */
+        /** The job that the service returned for the idempotency key. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
         /** Hashes of the media in an unusable result. The media are kept, because they were paid for. */
@@ -59,7 +58,6 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
-        /** The provider that acknowledged the job. By default, the service did. */
         readonly provider?: string;
         /** The handle for polling the provider. */
         readonly operation?: Json;

@@ -78,7 +78,10 @@ export class Database {
     return text;
   }
 
-  /** Runs a statement, and repeats it if the connection is lost. `values` is told whether the call is a repetition. */
+  /**
+   * Runs a statement, and repeats it if the connection is lost. `values` may depend on whether the statement is
+   * repeated.
+   */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
@@ -98,7 +101,6 @@ export class Database {
         await client.query("COMMIT");
         client.release();
       } catch (error) {
-        // Closing the connection rolls back the transaction.
         client.release(true);
         throw error;
       }
@@ -169,7 +171,9 @@ const INT8 = 20;
 const longestDelayMs = 1_000;
 const openingMs = 5_000;
 
-/** Returns true if a pooler such as pgbouncer is in between. A pooler reports another process id than the server. */
+/**
+ * Returns true if the connection goes through a pooler, such as pgbouncer. Its process ids differ from the server's.
+ */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -179,7 +183,8 @@ export function closedError(place: string): JournalClosedError {
   return new JournalClosedError(place, `The journal ${place} was closed. Open it again.`);
 }
 
-// The codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
+// The codes in the functions below are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system
+// error names.
 
 /** Returns true if the connection was lost, so that it is unknown whether the statement ran. */
 function isLost(error: unknown): boolean {

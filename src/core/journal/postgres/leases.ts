@@ -14,7 +14,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** The parts of the event's JSON around the epoch, which the database fills in. */
+/** The text before and after the epoch in the event's JSON. The database fills in the epoch. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(

@@ -50,7 +50,8 @@ async function createSchema(db: Database, query: Query): Promise<void> {
     db.settings.schema,
   ]);
   if (exists !== true) await query("CREATE SCHEMA {s}");
-  // Every later version keeps this table, so that an older Showrunner can say which version reads the journal.
+  // Every later version keeps this table, so that an older Showrunner can say which version is needed to read the
+  // journal.
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 
@@ -221,7 +222,6 @@ interface Migration {
   readonly sql: string;
 }
 
-/** The tables are those of the SQLite journal, with a few additions. */
 export const migrations: readonly Migration[] = [
   {
     sql: `

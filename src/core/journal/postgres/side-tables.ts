@@ -114,7 +114,7 @@ function selectResults(db: Database, query: ResultsQuery, limit: number): Promis
     return db.query(sql, [query.runId, limit]);
   }
   const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
-  // Reads results by index, newest first, and then the run of each. A join would be slower.
+  // Reads results by index, newest first, and then each result's run. A join would be slower.
   const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
       SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
     WHERE ${column} = $1 ${newest}`;

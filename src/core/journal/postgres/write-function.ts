@@ -30,8 +30,8 @@ export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
 const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");
 
 /**
- * Delivers a webhook message. It locks the delivery before the runs. Commits do the opposite, but never for the same
- * rows.
+ * Delivers a webhook message. It locks the delivery before the runs. Commits lock in the opposite order, but never the
+ * same rows, so there is no deadlock.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(

@@ -16,7 +16,7 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   // The weaker lock prevents writes, but lets the copy read the journal.
   db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
   try {
-    // Another process may have migrated meanwhile.
+    // Another process may have migrated the journal meanwhile.
     const from = checkOpen(db, path, steps);
     if (from === newest) return db.exec("ROLLBACK");
     if (from > 0) copyJournal(path, from);
