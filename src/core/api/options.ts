@@ -15,7 +15,7 @@ export interface HttpDispatcher {
 
 /** Options for `createClient`. */
 export interface ClientOptions {
-  /** The service's v3 address, with or without a trailing slash. */
+  /** Base URL of the service's v3 API, with or without a trailing slash. */
   readonly baseUrl: string;
   /**
    * A key (`<key_id>:<secret>` or `sk_hedra_…`) or an ephemeral token. If null, no credential is sent. In browsers, use

@@ -110,7 +110,7 @@ export interface Commit {
   /** When the paused run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number | null;
   /**
-   * Releases the lease together with the commit. Refuses the commit if the inbox contains messages that it does not
+   * True to release the lease with the commit. The commit is refused if the inbox contains messages that it does not
    * consume.
    */
   readonly park?: boolean;
@@ -207,7 +207,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   readonly project?: string | undefined;
   /** True if the journal was opened for reading only. Every write is then refused. */
   readonly isReadOnly?: boolean;
-  /** Returns how many milliseconds the shared clock is ahead of this machine's clock. */
+  /** Returns how many milliseconds the database server's clock is ahead of this machine's clock. */
   clockOffsetMs?(): number;
   /**
    * Creates the run with its first event, at seq 1. Pass `wake` if an engine will work on the run.
@@ -243,7 +243,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Writes everything in the commit in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
-  /** Returns ids of runs that an engine must check, whether or not they are leased. */
+  /** Returns the ids of runs that are due, whether or not they are leased. */
   dueRuns(query: DueQuery): Promise<readonly string[]>;
 
   /** Puts a message into the inbox and returns its id. */
@@ -314,7 +314,7 @@ export interface DueQuery {
 type WorkMessage =
   /** A webhook reported that the attempt's job ended. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
-  /** Contains the events of work that was done without the lease. `of` identifies the work. */
+  /** The events of work that was done without the lease. `of` identifies the work. */
   | {
       readonly type: "performed";
       readonly step: string;

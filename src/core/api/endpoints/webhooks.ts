@@ -75,7 +75,7 @@ export interface WebhooksApi {
   };
   /** Lists deliveries, newest first. Not every deployment supports this. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a delivery again. Fails with 409 while the previous one is in progress. */
+  /** Sends a delivery again. Fails with 409 while the previous delivery is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
   /** Returns the ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;

@@ -99,11 +99,11 @@ export function createHints(): Hints {
 /** A way of detecting the end of a job. */
 export type FollowStrategyName = "stream" | "poll" | "webhook";
 
-/** An update of a followed job. The last one is always `finished`. */
+/** An update of a followed job. The last update is always `finished`. */
 export type FollowEvent =
   | { readonly type: "status"; readonly status: JobStatusView }
   | { readonly type: "log"; readonly log: LogEvent }
-  /** The strategy `auto` switched to another strategy because the first did not work. */
+  /** The strategy `auto` fell back to another strategy, because the previous one did not work. */
   | {
       readonly type: "switched";
       readonly from: FollowStrategyName;

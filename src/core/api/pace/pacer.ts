@@ -62,7 +62,7 @@ export interface PaceOptions {
   readonly maxInFlight?: number | undefined;
   /** Maximum number of requests started per second. Default: 2,000. */
   readonly maxPerSecond?: number | undefined;
-  /** The key's rate limit, if you know it. Default: learned from the first 429. */
+  /** The key's rate limit, if you know it. By default, the client learns it from the first 429. */
   readonly limit?: RateLimit | undefined;
   /** Separate limits for some kinds of requests. All other kinds share the key's limit. Default: none. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;

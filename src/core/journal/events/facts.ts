@@ -59,7 +59,7 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** Outputs exist, but some could not be downloaded. Resuming the run downloads them without a charge. */
+  /** Some outputs could not be downloaded. Resuming the run downloads them again without a charge. */
   | "files"
   | "unresolved"
   /** A chat request was never answered, and repeating it may cost money again. */
@@ -245,7 +245,7 @@ export interface RunReplanned {
   readonly source?: { readonly file: string; readonly exportName: string };
 }
 
-/** The steps of an expansion were planned, because the value that it depends on became known. */
+/** The steps of an expansion were planned, because the value that determines them became known. */
 export interface ExpandPlanned {
   readonly type: "expand.planned";
   readonly step: string;

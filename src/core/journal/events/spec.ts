@@ -23,7 +23,7 @@ import type { OutputFacts } from "./facts.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** Reserves money. `isElsewhere` is true if a provider charges for the work, instead of the service. */
+  /** Reserves money. `isElsewhere` is true if a provider, not the service, charges for the work. */
   | {
       readonly type: "hold";
       readonly step: string;
