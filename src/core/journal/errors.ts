@@ -14,48 +14,58 @@ export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
 
+/** The journal is truncated or damaged. Showrunner did not change the file. */
 export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
 
+/** A newer version of Showrunner wrote the journal or an event in it. Nothing in it was changed. */
 export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }
 
+/** The journal file, its folder or its disk cannot be written to. */
 export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
+/** The journal's folder cannot be created or written to. */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
 
+/** The journal's disk is full. The transaction that failed wrote nothing. */
 export class JournalDiskFullError extends JournalFileError {
   readonly code = "JOURNAL_DISK_FULL";
 }
 
+/** The operating system could not read or write the journal file. */
 export class JournalIoError extends JournalFileError {
   readonly code = "JOURNAL_IO";
 }
 
+/** Another process kept the journal locked for longer than `busyTimeoutMs`. */
 export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The journal's database refuses the login, or the user lacks a permission. */
+/** The journal's database refuses the login, or the database user lacks a permission. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
 
+/** The package `pg`, which a journal in PostgreSQL needs, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
   readonly next = "npm install pg";
 }
 
+/** The journal's database could not be reached within `unreachableTimeoutMs`. */
 export class JournalUnreachableError extends JournalFileError {
   readonly code = "JOURNAL_UNREACHABLE";
 }
 
+/** The journal was closed before or during the call. */
 export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
@@ -65,6 +75,7 @@ export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
 
+/** A run with this id already exists. */
 export class RunExistsError extends ShowrunnerError {
   readonly code = "RUN_EXISTS";
   readonly runId: string;
@@ -75,6 +86,7 @@ export class RunExistsError extends ShowrunnerError {
   }
 }
 
+/** The journal has no run with this id. */
 export class RunUnknownError extends ShowrunnerError {
   readonly code = "RUN_UNKNOWN";
   readonly runId: string;
@@ -97,6 +109,7 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
+/** The run belongs to another account or another service. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -743,7 +743,7 @@ type CommitOutcome = {
   readonly reason: "inbox";
 } | {
   readonly committed: false;
-  readonly reason: "cap"; 
+  readonly reason: "cap";
   readonly cap: SpendingCap;
   readonly headroomMicros: number; 
   readonly committedMicros: number;

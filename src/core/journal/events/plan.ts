@@ -24,7 +24,9 @@ export type PlanEvent =
       readonly type: "rerun.requested";
       readonly requestId: string;
       readonly steps: readonly string[];
+      /** The reason for the rerun. */
       readonly note?: string;
+      /** New seeds for jobs, by step. */
       readonly seeds?: { readonly [step: string]: number };
       /** Price of the steps that run again; null if a step has no price. */
       readonly quoteMicros?: number | null;

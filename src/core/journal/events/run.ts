@@ -58,6 +58,7 @@ export type RunLevelEvent =
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
       readonly maxUnquotedMicros: number | null;
+      /** The new terms, if they changed. */
       readonly agreed?: AgreedQuote;
     }
   | SpendingReached

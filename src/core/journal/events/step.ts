@@ -45,6 +45,7 @@ export type StepEvent =
       readonly note: string | null;
       /** The value that the person approved instead of the value shown. */
       readonly value?: Json;
+      /** Who decided, if known. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }

@@ -23,9 +23,10 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that receives the job. By default, the service receives it. */
+        /** The provider that receives the job; absent if the service does. */
         readonly provider?: string;
       }
+    /** The submit request is sent again with the same idempotency key. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
     /** The submit request was sent, but it is unknown whether a job was created. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
@@ -58,6 +59,7 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
+        /** The provider that acknowledged the job; absent if the service did. */
         readonly provider?: string;
         /** The handle for polling the provider. */
         readonly operation?: Json;
