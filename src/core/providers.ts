@@ -37,9 +37,7 @@ export interface StatusReply {
 interface DeclaredStatus {
   /** True if the AI SDK package reports a failed status request as if the work had failed. */
   readonly hidesFailures?: true;
-  /**
-   * Returns the status that the provider reports; null if the provider's documentation does not describe the response.
-   */
+  /** Returns the status that the provider reports; null if the provider does not document the response. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
@@ -164,7 +162,6 @@ interface DeclaredProvider {
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 
-/** Documented facts, by the first part of the AI SDK's provider name. */
 const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {
     startKey: {

@@ -36,10 +36,7 @@ import { telemetry } from "./telemetry.ts";
 export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** Base URL of the service's v3 API, without a trailing slash. */
   readonly baseUrl: string;
-  /**
-   * Id of the key, which does not reveal the secret. It is `token` for an ephemeral token, and `none` without a
-   * credential.
-   */
+  /** Id of the key, without its secret; `token` for an ephemeral token, and `none` without a credential. */
   readonly keyId: string;
   /** The `brand` option; null if it was not given. */
   readonly brand: string | null;

@@ -47,9 +47,7 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/**
- * Returns a family's rules. If the schema has a combination table, the built-in rules are left out, except `max_sum`.
- */
+/** Returns a family's rules. A combination table in the schema replaces the built-in rules except `max_sum`. */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;

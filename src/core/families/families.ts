@@ -65,8 +65,8 @@ function familiesWith(own: readonly FamilyInput[]): Families {
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
   const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
-  // The most specific pattern wins. Among equally specific patterns, the last one wins, so that a file overrides
-  // built-in families.
+  // The most specific pattern wins. Of equally specific ones, the last wins, so that a file overrides built-in
+  // families.
   patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
   const known = new Map<string, Family | null>();
   return {
@@ -191,9 +191,7 @@ const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/**
- * A condition, which holds if the field is given or, with `is`, if its value or schema default is one of these values.
- */
+/** The field is given or, with `is`, its value or schema default is one of these values. */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {

@@ -176,8 +176,7 @@ const UNWORKED_AFTER_MS = 60_000;
 /** Returns true if a process works on the run or is expected to start soon. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // A finished or paused run has a wake time only if requests are still in progress. Until that time, no process works
-  // on it.
+  // A finished or paused run wakes only for requests in progress. Until then, no process works on it.
   const isAtRest = isRunFinal(status) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;

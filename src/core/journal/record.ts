@@ -131,10 +131,6 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
   return after === "kept" ? was : (was ?? present);
 }
 
-/**
- * Checks a commit before anything is written.
- * @throws {@link JournalRecordError} if the commit is invalid.
- */
 export function checkCommit(commit: Commit): void {
   for (const change of commit.ledger ?? []) checkMicros(change);
   const lastSeq = commit.afterSeq + commit.events.length;

@@ -16,8 +16,7 @@ export interface Guarded {
 }
 
 /**
- * Returns the limits for the commit's holds; null if there are none. The wallet's floor applies only to holds that the
- * service charges.
+ * Returns the limits for the commit's holds; null if there are none. No wallet floor applies to holds for providers.
  */
 export function guardOf({ guard, ledger = [] }: Commit): SpendingGuard | null {
   const requested = heldBy(ledger);

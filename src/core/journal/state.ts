@@ -47,14 +47,12 @@ export interface OutputState extends OutputFacts {
   uncopied?: string;
 }
 
-/** The price of a job, as recorded in the event `job.quoted`. */
 export interface Quoted {
   readonly costMicros: number | null;
   readonly basis: PriceBasis;
   readonly conditionalOn?: readonly string[];
 }
 
-/** Whether a request takes longer than expected or allowed. */
 export interface Awaited {
   /** The expected duration, if the request takes much longer. */
   slow?: Expected;
@@ -271,7 +269,6 @@ export function wasSent({ intendedAt }: AttemptState): boolean {
   return intendedAt !== null;
 }
 
-/** Returns the last error that the step's local code threw. */
 export function thrownBy(step: StepState): JournalError | null {
   const attempt = lastAttempt(step);
   return attempt?.kind === "try" ? attempt.error : null;
@@ -361,10 +358,7 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/**
- * Continues the clock when a process takes over. Skips the time since the last event, because no process may have been
- * active.
- */
+/** Continues the clock when a process takes over the run. The time since the last event does not count. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

@@ -109,10 +109,7 @@ export interface Commit {
   readonly notices?: readonly NewNotice[];
   /** When the paused run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number | null;
-  /**
-   * True to release the lease with the commit. The commit is refused if the inbox contains messages that it does not
-   * consume.
-   */
+  /** True to release the lease with the commit. The commit is refused if the inbox contains unread messages. */
   readonly park?: boolean;
   /** When an engine checks the parked run again. Set only with `park`. */
   readonly wake?: Wake;

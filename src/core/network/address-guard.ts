@@ -17,12 +17,11 @@ export interface AddressGuard {
 }
 
 /**
- * Creates a guard that allows public addresses. It also allows loopback addresses if the service runs on this machine,
- * and the service's own origin if the service is on an internal network.
+ * Creates a guard that allows public addresses. It also allows loopback addresses for a service on this machine, and
+ * the service's own origin for a service on an internal network.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
-  /** Null until the service's host name has been resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
     if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);

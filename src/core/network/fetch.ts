@@ -37,10 +37,7 @@ interface InputFetch {
   readonly signal: AbortSignal;
 }
 
-/**
- * Fetches a URL that an input contains. Its address must be public, or its origin must be in `inside`.
- * @throws ForbiddenAddressError
- */
+/** Fetches a URL from an input. Throws ForbiddenAddressError unless the URL is public or its origin is in `inside`. */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
   let target = new URL(url);
   let isNamed = inside.includes(target.origin);
@@ -227,10 +224,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/**
- * Creates a decoder. Returns null if the bytes are not encoded, because a proxy may decode the body but keep the
- * header.
- */
+/** Creates a decoder; null if the bytes are not encoded, because a proxy may have decoded them already. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -62,10 +62,7 @@ export async function request(
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
-/**
- * Returns the URL of a path below the base URL. Throws if the path leads elsewhere, because the request contains the
- * credential.
- */
+/** Returns a URL. Throws if it is outside the base URL, because the request contains the credential. */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
     new OptionError(`The path ${JSON.stringify(path)} ${why}; use a path below ${base.href}, such as /jobs?limit=5.`);

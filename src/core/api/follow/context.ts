@@ -55,9 +55,7 @@ interface Hints {
   feed(): void;
   /** Tells the job's followers that a webhook arrived. If there are none, the next follower is told. */
   notify(jobId: string): void;
-  /**
-   * Calls `heard` for each webhook of the job, including one that arrived earlier. Returns a function that stops this.
-   */
+  /** Calls `heard` for each webhook of the job, even an earlier one. Returns a function that stops listening. */
   listen(jobId: string, heard: () => void): () => void;
 }
 

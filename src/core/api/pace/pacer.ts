@@ -93,9 +93,7 @@ export type Paced =
   | { readonly kind: "lost" | "aborted" };
 
 export interface Pacer {
-  /**
-   * Performs `work` as soon as the limits allow it. Rejects if the signal aborts or the pacer is closed before that.
-   */
+  /** Performs `work` once the limits allow it. Rejects if the signal aborts or the pacer is closed first. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;

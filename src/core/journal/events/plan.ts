@@ -185,10 +185,6 @@ function addQuote(state: RunState, { quoteMicros }: Pick<RunReplanned, "quoteMic
   state.rerunQuoteMicros = before === null || quoteMicros === null ? null : before + quoteMicros;
 }
 
-/**
- * Moves a step to another state.
- * @throws {@link IllegalEventError} if the step's state chart has no such transition.
- */
 type Move = (step: StepState, type: string) => void;
 
 /** Replaces the plan. Removed steps stay listed, and are cancelled if they have not ended. */

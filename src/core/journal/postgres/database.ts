@@ -78,10 +78,7 @@ export class Database {
     return text;
   }
 
-  /**
-   * Runs a statement, and repeats it if the connection is lost. `values` may depend on whether the statement is
-   * repeated.
-   */
+  /** Runs a statement, and repeats it after a lost connection. `values` may depend on whether it is repeated. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
@@ -171,9 +168,7 @@ const INT8 = 20;
 const longestDelayMs = 1_000;
 const openingMs = 5_000;
 
-/**
- * Returns true if the connection goes through a pooler, such as pgbouncer. Its process ids differ from the server's.
- */
+/** Returns true if the connection goes through a pooler, whose process ids differ from the server's. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -183,8 +178,7 @@ export function closedError(place: string): JournalClosedError {
   return new JournalClosedError(place, `The journal ${place} was closed. Open it again.`);
 }
 
-// The codes in the functions below are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system
-// error names.
+// These codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
 
 /** Returns true if the connection was lost, so that it is unknown whether the statement ran. */
 function isLost(error: unknown): boolean {

@@ -50,8 +50,7 @@ async function createSchema(db: Database, query: Query): Promise<void> {
     db.settings.schema,
   ]);
   if (exists !== true) await query("CREATE SCHEMA {s}");
-  // Every later version keeps this table, so that an older Showrunner can say which version is needed to read the
-  // journal.
+  // Every later version keeps this table, so that an older Showrunner can name the version to install.
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 

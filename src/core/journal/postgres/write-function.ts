@@ -29,10 +29,7 @@ export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
 const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");
 
-/**
- * Delivers a webhook message. It locks the delivery before the runs. Commits lock in the opposite order, but never the
- * same rows, so there is no deadlock.
- */
+/** Locks the delivery, then its runs. Commits lock in the opposite order, but never the same rows. */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
   p_version integer, p_account text, p_name text, p_job text, p_at bigint, p_before bigint, p_most bigint, p_channel text

@@ -120,8 +120,7 @@ export class WriteQueue {
       }
     } catch (error) {
       if (group.length === 1) return group[0]!.reject(error);
-      // If a record is invalid, write each record alone, so that only the invalid one fails. Any other error fails the
-      // whole group.
+      // An invalid record fails alone. Any other error fails the whole group.
       if (!(error instanceof JournalRecordError)) return group.forEach(({ reject }) => void reject(error));
       for (const write of group) await this.#write([write]);
     }

@@ -203,10 +203,7 @@ function ioFailed(path: string, cause: unknown): JournalIoError {
   );
 }
 
-/**
- * Returns true if the disk has free space. SQLite reports a full disk as an I/O error if it cannot grow its
- * shared-memory file.
- */
+/** Returns true if the disk has free space. SQLite reports some full disks as I/O errors. */
 function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

@@ -90,9 +90,7 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
   throw readOnly(path);
 }
 
-/**
- * Inspects a journal. A new file is inspected again after an error, because another process may still be creating it.
- */
+/** Inspects a journal; a new file several times, because another process may still be creating it. */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
     try {
@@ -248,9 +246,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/**
- * Opens the file without writing to it. If there is no log, no process has the file open, so SQLite need not lock it.
- */
+/** Opens the file without writing. If there is no log, no process has the file open, so SQLite need not lock it. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);
