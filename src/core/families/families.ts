@@ -65,8 +65,7 @@ function familiesWith(own: readonly FamilyInput[]): Families {
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
   const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
-  // The most specific pattern wins. Of equally specific ones, the last wins, so that a file overrides built-in
-  // families.
+  // The most specific pattern wins. Of equals, the last wins, so that a file overrides built-in families.
   patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
   const known = new Map<string, Family | null>();
   return {

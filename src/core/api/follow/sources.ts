@@ -18,7 +18,7 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Maximum random addition to each delay, as a share of it, so that jobs submitted together are not polled together. */
+/** Maximum random addition to a delay, as a share of the delay. It keeps jobs from being polled all at once. */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {

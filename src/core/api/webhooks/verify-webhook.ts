@@ -5,7 +5,7 @@ import { parseJson } from "../redactor.ts";
 import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
 export interface SignedParts {
-  /** When the delivery was signed, as text in Unix seconds. */
+  /** Time of signing, in Unix seconds as text. */
   readonly timestamp: string;
   readonly id: string;
   readonly event: string;

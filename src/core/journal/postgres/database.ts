@@ -192,7 +192,7 @@ function isLost(error: unknown): boolean {
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
-/** Returns true if the database rolled back conflicting transactions, which can be tried again. */
+/** Returns true if the transaction conflicted with another and was rolled back, so that it can be tried again. */
 function isConflict(error: unknown): boolean {
   return ["40001", "40P01"].includes(partsOf(error).code);
 }
