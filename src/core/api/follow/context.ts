@@ -53,7 +53,7 @@ interface Hints {
   /** True if webhooks are expected. The follow strategy `auto` then waits for them. */
   readonly fed: boolean;
   feed(): void;
-  /** Tells the job's followers that a webhook arrived. If there are none, the next follower is told. */
+  /** Notifies the job's followers of a webhook. If there are none, the next follower is notified. */
   notify(jobId: string): void;
   /** Calls `heard` for each webhook of the job, even an earlier one. Returns a function that stops listening. */
   listen(jobId: string, heard: () => void): () => void;
