@@ -8,15 +8,15 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Run",
     runMachine,
-    "A paused run records why it paused: funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected or credentials.",
+    "The journal says why a run is paused: funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected or credentials.",
   ],
   ["Step", stepMachine, "A `waiting` step is shown as *ready* once everything that it needs exists."],
   [
     "Job",
     jobMachine,
-    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, and only the hold stays open. Showrunner reserves the money before it sends anything.",
+    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, while the money stays held. Showrunner reserves the money for a job before it sends the job's request.",
   ],
-  ["Output", outputMachine, "An `archived` output was deleted on the service, but your copy remains."],
+  ["Output", outputMachine, "An `archived` output no longer exists on the service, but you have a copy."],
 ];
 
 const stately = `## In Stately's tools
@@ -33,8 +33,8 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine]) {
 }
 \`\`\`
 
-[@statelyai/inspect](https://stately.ai/docs/inspector) shows how the actor of a machine processes the journal's events. Pass \`run.finished\` and
-\`step.finished\` to the actor as \`run.<status>\` and \`step.<status>\`.
+To watch a machine process the journal's events, create an actor from the machine and use [@statelyai/inspect](https://stately.ai/docs/inspector).
+Pass \`run.finished\` and \`step.finished\` to the actor as \`run.<status>\` and \`step.<status>\`.
 `;
 
 export function lifecyclePage(): string {
@@ -44,7 +44,7 @@ export function lifecyclePage(): string {
   return `# Lifecycles
 
 These charts show every state of a run, step, job and output, and every event that leads from one state to another. \`showrunner/statecharts\`
-exports them. \`node scripts/lifecycle-page.ts\` generates this page from \`src/core/lifecycle\`, which the engine itself follows.
+exports the charts. \`node scripts/lifecycle-page.ts\` generates this page from \`src/core/lifecycle\`, which the engine itself uses.
 
 ${parts.join("\n")}
 ${stately}`;

@@ -136,11 +136,11 @@ function eventsPage(): string {
   return `# Events
 
 ${generated("the unions in src/core/journal/events")}
-The journal stores everything that happens to a run as events. You can read them in three ways:
+The journal stores everything that happens to a run as events. You can read a run's events in three ways:
 
-- \`showrunner events RUN --json\` prints them.
+- \`showrunner events RUN --json\` prints the events of a run.
 - \`show.events(id)\` yields the events of any run.
-- \`handle.events()\` yields the events of one run; \`show.run\` and \`show.follow(id)\` return such a handle.
+- \`handle.events()\` yields the events of the run whose handle \`show.run\` or \`show.follow(id)\` returned.
 
 Each event has the form \`{runId, seq, at, version, event}\`:
 
@@ -148,8 +148,8 @@ Each event has the form \`{runId, seq, at, version, event}\`:
 |---|---|
 | \`seq\` | the event's number within its run, starting at 1, without gaps |
 | \`at\` | the time, in epoch milliseconds |
-| \`version\` | the version of the shapes below, currently ${EVENT_VERSION} |
-| \`event\` | \`type\` and the fields below. For an event about a step, \`step\` is the step's path. For an event about a paid job, \`attempt\` is the number of the attempt, starting at 1. |
+| \`version\` | the version of the event shapes on this page, currently ${EVENT_VERSION} |
+| \`event\` | the event's \`type\`, which is one of the names below, and the fields of this type. For an event about a step, \`step\` is the step's path. For an event about a paid job, \`attempt\` is the number of the attempt, starting at 1. |
 
 Amounts of money are in whole micro-dollars. Within a major version, names and fields may be added but are never removed.
 
@@ -206,7 +206,7 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-There is no configuration file. Showrunner takes each setting from its option or flag, otherwise from the environment, otherwise from its default. For each run, the journal records the settings with which you started it.
+Showrunner has no configuration file. Each setting comes from an option or flag, otherwise from the environment, otherwise from a default. For each run, the journal records the settings with which you started the run.
 
 ## Environment
 
@@ -222,10 +222,10 @@ ${environment.join("\n")}
 | Path | Contents | Set by |
 |---|---|---|
 | \`.showrunner/journal.db\` | the journal, with its \`-wal\` and \`-shm\` files beside it | \`--journal\` |
-| \`.showrunner/media/\` | downloaded files, named by content hash | \`mediaDir\` |
-| \`.showrunner/local/\` | data of the local service | \`serve --data\` |
+| \`.showrunner/media/\` | downloaded files, named after the hashes of their contents | \`mediaDir\` |
+| \`.showrunner/local/\` | the local service's data | \`serve --data\` |
 | \`out/<run id>/\` | named files and their manifests | \`outDir\` |
-| \`models.ts\`, \`catalog.json\` | types for pipelines, and the catalog with which \`models diff\` compares the current one | \`showrunner models pull\` |
+| \`models.ts\`, \`catalog.json\` | the types for pipelines, and the catalog that \`models diff\` compares with the current one | \`showrunner models pull\` |
 
 ${sections.join("\n")}
 [The client](client.md#options) lists the options of \`createClient\`.
@@ -237,7 +237,7 @@ function schemaPage(): string {
   return `# The journal's schema
 
 ${generated("src/core/journal/sqlite/schema.ts")}
-Each version adds these statements to the previous version. \`application_id\` is \`0x53687732\`, and \`user_version\` is the version of the schema.
+Each version executes these statements on the schema of the previous version. \`application_id\` is \`0x53687732\`, and \`user_version\` is the version of the schema.
 
 ${parts.join("\n")}`;
 }
