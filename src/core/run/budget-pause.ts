@@ -7,7 +7,7 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** An amount to reserve. `reason` says why it is above the step's quoted price; it is empty if the amount is not. */
+/** An amount to reserve for a step. `reason` says why the amount is above the quoted price. Otherwise, it is empty. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;

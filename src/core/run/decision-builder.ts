@@ -25,7 +25,9 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** Why an amount is not reserved. If a group's limit is the reason, the step fails. Any other limit pauses the run. */
+/**
+ * Why an amount cannot be reserved. If a group's limit is the reason, the step fails. Any other limit pauses the run.
+ */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";

@@ -44,7 +44,10 @@ export function projectedMicros(state: RunState): number {
   return sum;
 }
 
-/** Returns events that raise the reserved amounts that are too low, or withdraw jobs that were never sent. */
+/**
+ * Returns events for reserved amounts that are too low. They raise the amount, or withdraw the job if it was never
+ * sent.
+ */
 export function raisedHolds(
   state: RunState,
   holding: Iterable<string>,
@@ -97,7 +100,7 @@ export function isInFlight(
 ): boolean {
   if (money !== "held") return false;
   if (jobPhases.inFlight.has(phase)) return true;
-  // Infinity means that the run no longer polls for a bill that never arrived.
+  // If the time is infinite, the run has given up polling for the bill.
   const isPolled = notBefore.get(`settle:${path}#${n}`) !== Number.POSITIVE_INFINITY;
   return (phase === "completed" || phase === "failed") && isPolled;
 }

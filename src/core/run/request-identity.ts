@@ -74,7 +74,7 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Returns whether the step's outputs will be downloaded. Outputs from an earlier run never are. */
+/** Returns whether the step's outputs will be downloaded. Outputs from an earlier run are never downloaded. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;

@@ -37,8 +37,8 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * Returns the events that reset the steps. The steps of an expansion are reset before the expansion, because its reset
- * may remove them.
+ * Returns the events that reset the steps. The steps of an expansion are reset before the expansion, because resetting
+ * the expansion may remove them.
  */
 export function resetEvents(
   state: RunState,
