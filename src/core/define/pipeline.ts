@@ -215,7 +215,7 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   return { pipeline: pipeline.name, parsedInput, ...record(pipeline, input) };
 }
 
-/** Like {@link redraft}, with changes to input fields. Objects are merged, other values replaced. */
+/** Like {@link redraft}, with changes to input fields. Objects are merged, and other values are replaced. */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const unusable = misfits(changes);
   if (unusable.length > 0) return { draft: null, problems: unusable };

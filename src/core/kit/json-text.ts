@@ -9,7 +9,10 @@ export interface JsonMistake extends Position {
   readonly isValid: boolean;
 }
 
-/** Legitimate data is never nested deeper, and recursive functions do not overflow the stack at this depth. */
+/**
+ * The deepest nesting that is allowed. Legitimate data is never nested more deeply, and recursive functions do not
+ * overflow the stack at this depth.
+ */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {

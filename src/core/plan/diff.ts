@@ -146,8 +146,8 @@ function membersOf(value: Json | undefined) {
 }
 
 /**
- * Returns the paths and all steps that use them, directly or indirectly. An expansion counts as a user of the steps
- * that it adds.
+ * Returns the given paths and those of all steps that use them, directly or indirectly. An expansion counts as a user
+ * of the steps that it adds.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);

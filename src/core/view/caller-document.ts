@@ -24,7 +24,7 @@ export interface StoredOutput {
 export interface CallerOptions extends RunTextOptions {
   readonly isInterrupted: boolean;
   urlOf(output: StoredOutput): string;
-  /** The pipeline's name for the caller. Default: the pipeline's own name. */
+  /** The name under which the caller knows the pipeline. Default: the pipeline's own name. */
   readonly pipeline?: string | undefined;
   /** Number of the newest event in the journal, if the state includes decisions that no process has read yet. */
   readonly seq?: number | undefined;

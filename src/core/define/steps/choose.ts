@@ -42,7 +42,7 @@ export type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<i
 export interface ChooseMethod {
   /**
    * Adds a step that chooses one of several results of the same kind. `among` is a list of handles or a list handle.
-   * The other results stay in the run and are still paid for.
+   * Results that are not chosen stay in the run and are still paid for.
    */
   <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
 }

@@ -29,7 +29,7 @@ export interface IncludeMethod<M> {
   ): R;
 }
 
-/** Deeper nesting means that a pipeline includes itself. */
+/** The maximum nesting. Deeper nesting means that a pipeline includes itself. */
 const MAX_DEPTH = 20;
 
 export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): IncludeMethod<M> {

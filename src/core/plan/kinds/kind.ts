@@ -92,7 +92,7 @@ export interface StepTraits {
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   readonly file: FileFacts | null;
   readonly standsFor: readonly Reference[];
-  /** True if the step chooses one of `standsFor`, so that the others may be missing. */
+  /** True if the step chooses one of `standsFor`. The results that it does not choose may be missing. */
   readonly isChoice: boolean;
   readonly expansion: ExpandingStep | null;
   readonly keeps: boolean;
