@@ -8,7 +8,7 @@ test("docs/generate.md says what the status call of each package does with each 
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const names = Object.keys(OUTCOMES).map((name) => (name === "google" ? "google, google-vertex" : name));
   const rows = STATUS_ANSWERS.map((answer, index) => row([answer, ...calls.map((outcomes) => outcomes[index]!)]));
-  const table = [row(["Answer", ...names]), `|${"---|".repeat(names.length + 1)}`, ...rows].join("\n");
+  const table = [row(["Response", ...names]), `|${"---|".repeat(names.length + 1)}`, ...rows].join("\n");
   expect(await readFile("docs/generate.md", "utf8")).toContain(table);
 });
 

@@ -12,7 +12,7 @@ export const STATUS_ANSWERS = [
   "an unknown status",
   "missing fields",
   "no connection",
-  "no answer in time",
+  "no response in time",
   "failed",
   "succeeded",
 ] as const;
@@ -169,7 +169,7 @@ export class AskedPackage {
     switch (answer) {
       case "no connection":
         throw new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
-      case "no answer in time":
+      case "no response in time":
         throw new DOMException("it took too long", "TimeoutError");
       case "502 with HTML":
         return new Response("<html>Bad Gateway</html>", { status: 502, headers: { "content-type": "text/html" } });
