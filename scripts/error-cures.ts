@@ -2,11 +2,11 @@
 
 export const CURES: Readonly<Record<string, string>> = {
   ACCOUNT_MISMATCH:
-    "Resume with the key and address that the run was started with. If they changed: `resume RUN --account-moved`.",
+    "Resume with the key and address that the run was started with. If the key or address has changed, use `resume RUN --account-moved`.",
   BUILDER_CLOSED: "Add steps in `build` before it returns, not in a callback or after an `await`.",
   CALLER_ERROR: "Follow the message, which the pipeline's author wrote.",
   CATALOG_SNAPSHOT: "Pull the catalog again: `showrunner models pull`.",
-  CODE_ELSEWHERE: "Pass the pipeline's file (`resume RUN --file FILE`), or start a process that has its code.",
+  CODE_ELSEWHERE: "Pass the pipeline's file (`resume RUN --file FILE`), or start a process that has the code.",
   CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submission again only with the same key.",
   CONNECTION_FAILED:
     "Run `showrunner doctor` to see what cannot be reached. A run pauses in this case, and `resume` continues it.",
@@ -20,45 +20,45 @@ export const CURES: Readonly<Record<string, string>> = {
     "The message shows the option and the values that it accepts; [configuration](configuration.md) lists all options.",
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant shown in the message.",
   JOURNAL_BUSY:
-    "Wait for the process that uses the file, or end that process. `showrunner runs` shows which one it is.",
+    "Wait for the process that uses the file, or end that process. `showrunner runs` shows which process it is.",
   JOURNAL_CLOSED: "Keep the store open until all runs have stopped.",
   JOURNAL_CORRUPT:
     "Restore the journal from a copy. After that, `showrunner reconcile` lists the jobs that the copy doesn't contain.",
-  JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
+  JOURNAL_DISK_FULL: "Free disk space, then run `resume`. Runs continue where they stopped.",
   JOURNAL_DRIVER_MISSING: "Run `npm install pg`.",
   JOURNAL_FOLDER: "Create the folder, or choose another with `--journal`.",
   JOURNAL_ILLEGAL_EVENT:
     "Restore a copy of the journal from before the damage. Showrunner submitted nothing after it found the damage.",
   JOURNAL_IO: "Check the disk; network file systems are not supported.",
-  JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
+  JOURNAL_NEWER_VERSION: "Update Showrunner to the version shown in the message.",
   JOURNAL_NOT_A_JOURNAL: "Set the journal's correct path with `--journal` or `SHOWRUNNER_JOURNAL`.",
   JOURNAL_READ_ONLY:
     "Make the file and its folder writable. Or copy the file together with the files next to it, and pass the copy's path to `--journal`.",
   JOURNAL_RECORD_INVALID:
     "If you call the store yourself, correct the record. Otherwise, please report this error as a bug.",
-  JOURNAL_UNREACHABLE: "Check the database's address and network, then `resume`.",
+  JOURNAL_UNREACHABLE: "Check the database's address and network, then run `resume`.",
   LOCAL_SERVICE_MISSING:
     "Install the package `showrunner-local` with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
-    "Run `showrunner doctor`. Either something between you and the service responds in its place, or the base URL does not belong to a v3 service.",
+    "Run `showrunner doctor`. Either something between you and the service responds in place of the service, or the base URL does not belong to a v3 service.",
   MEDIA_BUCKET:
     "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists the permissions that are required.",
-  MEDIA_DISK: "Free disk space or repair the disk, then `resume`. Nothing is paid for twice.",
+  MEDIA_DISK: "Free disk space or repair the disk, then run `resume`. Nothing is paid for twice.",
   MEDIA_FOLDER: "Make the folder writable, or choose another `mediaDir`.",
   MEDIA_LOST:
-    "Put the file back where the message says, then `resume`. Or rerun the step with `resume RUN --rerun STEP`. A paid step costs money again; you see the price first.",
+    "Put the file back where the message says, then run `resume`, or rerun the step with `resume RUN --rerun STEP`. You pay for a paid step again, but see its price first.",
   MEDIA_MISSING:
-    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`. A paid step costs money again; you see the price first.",
+    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`. You pay for a paid step again, but see its price first.",
   MEDIA_PACKAGE_MISSING: "Install the packages shown in the message.",
   MEDIA_PATH: "Choose another name for the result, or a different `outDir`.",
   MIGRATE_DECISIONS: "Correct the decisions file at the line shown in the message.",
   OVER_BUDGET: "Raise the budget, shorten the pipeline, or use a cheaper `--profile`.",
   PIPELINE_DEFINITION: "Correct the line of your pipeline that the message shows.",
-  PLAN_PROBLEMS: "Correct the listed problems; each shows its step, its field and the allowed values.",
+  PLAN_PROBLEMS: "Correct the listed problems, which show the step, the field and the allowed values.",
   QUOTE_REFUSED:
-    "Check what changed, then start with the new quote shown in the message. `showrunner plan` prints it too.",
+    "Check what changed, then start with the new quote shown in the message. `showrunner plan` also prints a new quote.",
   RECORDING_UNUSABLE: "Choose another folder, or another port with `--port`.",
-  RUN_BUSY: "Follow the run with `showrunner events RUN --follow`, or stop it with `showrunner stop RUN`.",
+  RUN_BUSY: "Follow the run with `showrunner events RUN --follow`, or stop the run with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or apply the changes: `resume RUN --file FILE --accept-changes`.",
   RUN_EXISTS: "Resume the existing run, or choose another id.",
   RUN_TAKEN_OVER: "You don't have to do anything, because the other process continues the run.",
@@ -66,10 +66,10 @@ export const CURES: Readonly<Record<string, string>> = {
   RUN_WHILE_LOADING: "Move the code that starts the run into another file, or behind `if (import.meta.main)`.",
   SHIFT_SOUND: "Use a WAV or MP3 file that can be decoded, and an offset shorter than the sound.",
   UNKNOWN_OUTCOME:
-    "Send the same request with the same key again, never with a new key. A run does this automatically.",
+    "Send the same request again with the same key, never with a new key. In a run, Showrunner does so automatically.",
   UPLOAD_REFUSED: "Use a file of the kind and size shown in the message.",
   V2_FILE: "Pass the path of a file that exists and can be read.",
-  WALLET_SHORT: "Add funds at the address shown. If you start the run anyway, it pauses when the wallet is empty.",
+  WALLET_SHORT: "Add funds at the address shown. If you start the run anyway, the run pauses when the wallet is empty.",
 };
 
 /** Cause and cure of each error code of the command line itself. */
@@ -78,15 +78,18 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "A flag or argument is missing, unknown or malformed.",
     "Run the command after `Next:`; `--help` lists a command's flags.",
   ],
-  PIPELINE_FILE_MISSING: ["The file does not exist.", "Check the path. `showrunner init` writes a first pipeline."],
-  PIPELINE_FILE_INVALID: [
-    "The file does not compile, or imports something that cannot be found.",
-    "Correct the line that is shown.",
+  PIPELINE_FILE_MISSING: [
+    "The pipeline file does not exist.",
+    "Check the path, or write a first pipeline with `showrunner init`.",
   ],
-  PIPELINE_FILE_FAILED: ["The file threw an error while loading.", "Correct the line that is shown."],
+  PIPELINE_FILE_INVALID: [
+    "The pipeline file does not compile, or imports something that cannot be found.",
+    "Correct the line that the message shows.",
+  ],
+  PIPELINE_FILE_FAILED: ["The file threw an error while loading.", "Correct the line that the message shows."],
   PIPELINE_NOT_FOUND: [
     "The file exports no pipeline, or more than one.",
-    "Add the export to the path: `file.ts#export`.",
+    "Add the name of the export to the path: `file.ts#export`.",
   ],
   CODE_ELSEWHERE: [
     "A run needs its pipeline's code, but the file was moved or is outside the current folder.",
@@ -94,7 +97,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   INPUT_INVALID: [
     "The input does not fit the pipeline's schema.",
-    "Correct the field shown in the message, with `-i name=value` or `--input @file.json`.",
+    "Correct the field that the message shows, with `-i name=value` or `--input @file.json`.",
   ],
   BUDGET_NEEDED: [
     "A run on a hosted service was started without a terminal and without `--budget`.",
@@ -102,7 +105,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   RUN_INTERRUPTED: [
     "An error stopped the command after the run had started; money may have been spent.",
-    "Correct the cause shown, then run `showrunner resume RUN`.",
+    "Correct the cause that the message shows, then run `showrunner resume RUN`.",
   ],
   NOT_CONFIRMED: [
     "You answered a question with no, or the command had no terminal on which to ask. Nothing was spent.",

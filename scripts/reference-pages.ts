@@ -56,8 +56,8 @@ function errorsPage(): string {
   return `# Errors
 
 ${generated("the docstrings of the error classes and scripts/error-cures.ts")}
-Every error that Showrunner throws on purpose is a \`ShowrunnerError\`. Its message says what is wrong, where, and what to do next. Its \`code\` stays
-the same within a major version, so match the code, not the message:
+Every error that Showrunner throws on purpose is a \`ShowrunnerError\`. The error's message says what is wrong, where, and what to do next. The
+error's \`code\` stays the same within a major version, so match the code, not the message:
 
 \`\`\`ts
 import { isShowrunnerError, openShowrunner } from "showrunner";
@@ -72,8 +72,8 @@ try {
 await show.close();
 \`\`\`
 
-A *step* that fails throws nothing. The run's result contains the step's error, with the service's own code, and the run continues as far as possible.
-[One table](guarantees.md#what-every-answer-means) lists what each response of the service means.
+If a *step* fails, no error is thrown. The run's result contains the step's error, with the service's own code, and the run continues as far as
+possible. For what each response of the service means, see [Guarantees](guarantees.md#what-every-answer-means).
 
 ## Library
 
@@ -83,7 +83,7 @@ ${rows.join("\n")}
 
 ## Command line
 
-A command that fails prints the cause, then \`Next:\` and the command to run. [The command line](cli.md) lists the exit codes.
+A command that fails prints the cause, then \`Next:\` and the command to run next. [The command line](cli.md) lists the exit codes.
 
 | Code | Cause | What to do |
 |---|---|---|
