@@ -15,7 +15,10 @@ export interface SlideshowOptions extends JoinOptions {
 
 const [SECONDS, FADE] = [3, 0.5];
 
-/** Makes a silent film from images. By default, it is 16:9 at 1080p, with a slow zoom and half-second cross-fades. */
+/**
+ * Makes a silent film from images. Its defaults differ from those of `join`: 16:9 at 1080p, 30 frames per second, `fit:
+ * "crop"`, cross-fades of half a second, and a slow zoom.
+ */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
