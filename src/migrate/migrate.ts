@@ -18,7 +18,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** If several bodies state the same id, it refers to the first of them. */
+/** If several bodies state the same id, the id refers to the first of them. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;

@@ -65,7 +65,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** Calls with the same key share one input. */
+  /** Returns the same input for calls with the same key. */
   file(
     key: string,
     kind: MediaKind,

@@ -5,7 +5,7 @@ import type { JournalStore } from "../index.ts";
 type Controller = Dispatcher.DispatchController;
 
 /**
- * The nth time that a run passes this boundary. Unlike the number of a boundary, it names the same moment each time the
+ * The nth time that a run passes this boundary. Unlike the number of a boundary, a moment is the same each time the
  * pipeline is run.
  */
 export interface Moment {

@@ -2,7 +2,7 @@ import { oneOf } from "../check-options.ts";
 
 /**
  * How long a film lasts if its video and audio end at different times. `pictures`: audio is cut, or followed by
- * silence. `sound`: the video is cut, or its last frame is held. `longest`: nothing is cut.
+ * silence. `sound`: the video is cut, or its last frame stays on screen. `longest`: nothing is cut.
  */
 export type Length = "pictures" | "sound" | "longest";
 

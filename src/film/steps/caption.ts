@@ -52,7 +52,7 @@ export interface Captioned {
   readonly cues: readonly Cue[];
   /** Names of the fonts that were used. */
   readonly fonts: readonly string[];
-  /** What was held or cut because video and audio end at different times. Null if they end together. */
+  /** What was cut or extended because video and audio end at different times. Null if they end together. */
   readonly lengthNote: string | null;
 }
 

@@ -56,7 +56,10 @@ export interface Joined {
 
 /** The value of a `join` step. */
 export interface JoinedClips extends Joined {
-  /** What was held or cut in clips whose video and audio end at different times. Null if nothing was held or cut. */
+  /**
+   * What was cut or extended in clips whose video and audio end at different times. Null if nothing was cut or
+   * extended.
+   */
   readonly lengthNote: string | null;
 }
 

@@ -53,7 +53,7 @@ export interface Mixed {
   readonly loudness: number | null;
   /** True peak in dBTP, or -99 for digital silence. Null if the option `loudness` was null. */
   readonly truePeak: number | null;
-  /** What was held or cut because video and audio end at different times. Null if nothing was held or cut. */
+  /** What was cut or extended because video and audio end at different times. Null if nothing was cut or extended. */
   readonly lengthNote: string | null;
 }
 

@@ -137,7 +137,7 @@ class Endpoint {
   readonly #places: Work["places"];
 
   constructor(handler: ReturnType<typeof Restate.createEndpointHandler>, places: Work["places"], streams: number) {
-    // Above this limit, Restate opens another connection, which may reach another process.
+    // Above this limit, Restate opens another connection, perhaps to another process.
     this.#server = createServer({ settings: { maxConcurrentStreams: streams } }, handler);
     this.#places = places;
     this.#server.on("session", (session) => {

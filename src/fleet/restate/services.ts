@@ -159,7 +159,7 @@ async function placed(
     throw new TriedAgain(error.message);
   });
   let inFlight: Promise<unknown> = Promise.resolve();
-  // The end of the attempt frees the slot, because `perform` never settles if the connection breaks.
+  // The end of the attempt frees the slot, because `perform` never returns if the connection breaks.
   over.addEventListener("abort", () => void inFlight.then(leave, leave));
   await perform({
     signal,

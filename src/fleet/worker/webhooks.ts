@@ -25,9 +25,9 @@ export interface WebhookReceiverOptions
 const AGAIN_MS = 2_000;
 
 /**
- * Creates a Fetch-style handler for the webhooks of all runs in the journal. Any process can run it, and it responds
- * like `createWebhookHandler`. Each genuine delivery about a job adds one hint to the inbox of its run. The run then
- * reads the job's state from the service.
+ * Creates a Fetch-style handler for the webhooks of all runs in the journal. Any process can use this handler, which
+ * responds like `createWebhookHandler`. Each genuine delivery about a job adds one hint to the inbox of its run. The
+ * run then reads the job's state from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, onNews, ...checks } = options;

@@ -74,7 +74,7 @@ export const chatBody = z.strictObject({
   prompt_cache_key: z.string().nullish(),
 });
 
-/** Request body in API version 3.9, which ignored fields that are now refused. */
+/** Request body in API version 3.9. That version ignored fields that are now refused. */
 const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =

@@ -71,7 +71,7 @@ export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Null until the job has ended. */
   readonly event: DeliveryEvent | null;
-  /** Number of attempts started so far, which never decreases. */
+  /** Number of attempts started so far. It never decreases. */
   readonly attempts: number;
   /**
    * Number of failed attempts since the last redelivery was requested. It determines the delay before the next attempt.

@@ -108,7 +108,7 @@ export interface Decision {
   readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
 }
 
-/** An invalid part of the document, which was not migrated. */
+/** An invalid part of the document. It was not migrated. */
 export interface MigrationProblem {
   readonly code: string;
   readonly at: string;
