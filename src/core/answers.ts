@@ -287,7 +287,7 @@ const chat = column({
   "chat misdirected": notTheService,
 });
 
-/** The media server never sends an error envelope, so its refusals are final without one. */
+/** The media server never sends an error envelope, so its refusals are final even without an envelope. */
 const download: Column = {
   ...neverFailsStep("no copy"),
   "3xx": "no copy",

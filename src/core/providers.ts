@@ -110,7 +110,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** After a failure, the result URL returns the error of the model or of the queue. */
+/** Reads fal's result URL. After a failure, it returns the error of the model or of the queue. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
@@ -158,7 +158,7 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 interface DeclaredProvider {
   /** Header for the idempotency key, which works only for work that is polled later. */
   readonly startKey?: { readonly header: string; readonly source: string };
-  /** Where the response reports the charge: the path in `providerMetadata` of an amount in US dollars. */
+  /** Path of the charge in `providerMetadata`. The charge is in US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 

@@ -92,7 +92,7 @@ const detail = wire({
   allowed: optional(listOf(z.string())),
 });
 
-/** A validation error of one field. */
+/** A validation error for one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
 function withoutLabel(detail: ErrorDetail): ErrorDetail {

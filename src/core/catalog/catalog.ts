@@ -83,7 +83,7 @@ export function described(answer: ModelAnswer): CatalogModel {
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** Compiled schemas by JSON text, because rereading a catalog creates new schema objects. */
+/** Compiled schemas, keyed by JSON text because rereading a catalog creates new schema objects. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 

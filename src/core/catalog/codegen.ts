@@ -202,7 +202,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** Writes an object type. A field is required only if every case requires it. */
+  /** Writes an object type. A field is required only if every alternative form of the object requires it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));

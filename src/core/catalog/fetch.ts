@@ -290,7 +290,7 @@ class Bundle {
     return Object.fromEntries(
       Object.entries(node).map(([key, value]) => {
         const isRef = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
-        // A lost mapping entry does no harm, because the mapping only repeats the branches.
+        // A missing mapping entry is harmless, because the mapping only repeats the branches.
         const isLost = isRef && localRef(this.#document, value) === null;
         if (isLost && !isMapping) this.isWhole = false;
         return [plainName(key), isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];

@@ -65,7 +65,7 @@ function familiesWith(own: readonly FamilyInput[]): Families {
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
   const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
-  // The most specific pattern wins. Of equals, the last wins, so that a file overrides built-in families.
+  // The most specific pattern wins. Among equals, the last one wins, so that a file overrides built-in families.
   patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
   const known = new Map<string, Family | null>();
   return {
@@ -190,7 +190,7 @@ const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/** The field is given or, with `is`, its value or schema default is one of these values. */
+/** Holds if the field is given or, with `is`, if its value or schema default is one of these values. */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {
@@ -232,7 +232,7 @@ const family = z.strictObject({
   /** Names of models that the family covers: `kling-3` covers every tier and mode of Kling 3, `kling` every version. */
   models: z.array(modelName).min(1).optional(),
   rules: z.array(rule).optional(),
-  /** Prices for services that do not quote any. The first one that applies is used. */
+  /** Prices for services that do not quote any. The first price that applies is used. */
   prices: z.array(price).optional(),
   /** Typical duration of a job. Used until real runs have been measured. */
   typical_seconds: z.number().positive().optional(),

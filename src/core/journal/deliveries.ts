@@ -11,7 +11,7 @@ export interface Delivery {
 }
 
 /**
- * What became of a delivery:
+ * The outcome of a delivery:
  * - `delivered`: the runs in `runIds` got the message.
  * - `early`: no run has the job yet.
  * - `repeated`: the same message arrived before.

@@ -20,7 +20,7 @@ export function thisHolder(instance: string): LeaseHolder {
 
 const retired = new Set<string>();
 
-/** Marks a holder of this process as ended. Call this if an engine ends without releasing its leases. */
+/** Marks a lease holder in this process as dead. Call this if an engine ends without releasing its leases. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }

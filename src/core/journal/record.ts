@@ -73,7 +73,7 @@ export interface LedgerMoment {
 /** How a commit changes a field: `cleared` sets it to null, and `marked` sets it to the commit's value. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** A change to an entry of the ledger. A null amount means no change. */
+/** A change to a ledger entry. A null amount means no change. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -84,7 +84,7 @@ export interface EntryChange {
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
-      // The wallet does not pay a provider's charge, so every later balance counts as including the charge.
+      // The wallet does not pay a provider's charge, so the charge is marked as if every later balance included it.
       const charged = change.isElsewhere === true ? "marked" : "cleared";
       return { held: change.amountMicros, settled: null, slot: "marked", charged };
     }

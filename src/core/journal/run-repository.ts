@@ -64,7 +64,7 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /** Returns the ids of all jobs that runs or adopt messages name, except in messages about the step `except`. */
+  /** Returns the ids of all runs' jobs and of the jobs in adopt messages. Messages about `except` are ignored. */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const { runId } of await this.#store.runs()) {

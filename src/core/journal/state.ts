@@ -54,7 +54,7 @@ export interface Quoted {
 }
 
 export interface Awaited {
-  /** The expected duration, if the request takes much longer. */
+  /** The expected duration, if the request is taking much longer than that. */
   slow?: Expected;
   /** When the request last exceeded its time limit (`within`), in epoch milliseconds. */
   overdueAt?: number;
@@ -123,7 +123,7 @@ export interface AttemptState extends Awaited {
   outputs: OutputState[];
 }
 
-/** If a provider gives no information for this long, a person may decide. */
+/** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
 /** A send that is not recorded follows a recorded send by at most this time. */

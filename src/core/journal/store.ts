@@ -297,7 +297,7 @@ export interface Wake {
   readonly memo: Json;
 }
 
-/** A parked run that continues later than this counts as interrupted. */
+/** A parked run that continues this long after it was due counts as interrupted. */
 export const ON_TIME_MS = 10_000;
 
 /** Selects an account's runs that are due at a certain time, the longest overdue first. */
@@ -360,7 +360,7 @@ export interface IssuedQuote {
   readonly usedBy: string | null;
 }
 
-/** Expired quotes are kept for this long, so that a message can explain the refusal. */
+/** Expired quotes are kept for this long, so that a message can say that the quote has expired. */
 export const REMEMBERED_MS = 7 * DAY_MS;
 
 /** A journal's quotes. Each quote can be used for one run. */
@@ -396,7 +396,7 @@ export interface AccountTotals extends LedgerTotals {
   readonly mark: number;
 }
 
-/** Selects which money of an account is summed, by tag and by time. */
+/** Selects a part of an account's spending, by tag and by time. */
 export interface SpendingScope {
   /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;

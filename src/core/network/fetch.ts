@@ -224,7 +224,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Creates a decoder; null if the bytes are not encoded, because a proxy may have decoded them already. */
+/** Creates a decoder; null if the bytes are not encoded. A proxy may have decoded them already. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

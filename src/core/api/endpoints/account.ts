@@ -159,7 +159,7 @@ export interface KeysApi {
   create(key?: NewKey, options?: CallOptions): Promise<CreatedKey>;
   /** Lists the keys, without their secrets. */
   list(query?: PageQuery, options?: CallOptions): Listing<ApiKey>;
-  /** Issues a new secret. The old one stays valid for the grace period, one day by default. */
+  /** Issues a new secret. The old secret stays valid for the grace period, one day by default. */
   rotate(
     keyId: string,
     rotation?: { readonly gracePeriodSeconds?: number | undefined },

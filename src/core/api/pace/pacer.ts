@@ -304,7 +304,7 @@ const longestWindowMs = 15 * minuteMs;
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
   if (known === null) return guess;
-  // After a refusal, the window must be longer than assumed: at least a minute.
+  // A refusal shows that the window is longer than assumed, so at least a minute is assumed.
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 

@@ -53,11 +53,11 @@ function answer(status: number, text: string, headers: Record<string, string> = 
 
 interface KeyCache {
   current(): Promise<string>;
-  /** Fetches the key again; null if it has not changed or was fetched only recently. */
+  /** Returns a key other than `stale`, fetched if necessary; null if there is none or a fetch was too recent. */
   newer(stale: string): Promise<string | null>;
 }
 
-/** Minimum time between fetches, so that forged deliveries cannot cause many of them. */
+/** Minimum time between fetches, so that forged deliveries cannot cause many fetches. */
 const refreshEveryMs = 60_000;
 
 function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -186,7 +186,7 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
     logger.warn({ id, event, ...topOffFailure }, "account event");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
-    // Each redelivery is handled once. Its time of signing distinguishes it from the others.
+    // Each redelivery is handled once. Its time of signing distinguishes it from other redeliveries.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
     if (event.job === null) await (options.onAccountEvent ?? warn)(event);

@@ -131,7 +131,7 @@ export function explain(errors: readonly ErrorObject[], root: JsonSchema): reado
 export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   const choices = errors.filter(isChoice);
   return errors.flatMap((error) => {
-    // Skips errors that are already part of another error.
+    // Skip errors that are already part of another error.
     if (error.keyword === "if" || choices.some((choice) => isWithin(error, choice))) return [];
     const explained = isChoice(error)
       ? explainChoice(

@@ -5,7 +5,7 @@ import type { AppliedProfile, StepEdits } from "../../plan/profile.ts";
 import type { JobLimits } from "../../plan/slots.ts";
 import type { TextChange } from "../../plan/texts.ts";
 
-/** An error from the service or from Showrunner, without URLs and secrets. */
+/** An error from the service or from Showrunner. URLs and secrets are removed from it. */
 export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
@@ -124,7 +124,7 @@ export interface ReusedFrom {
   readonly completedAt: number;
 }
 
-/** The output that a decision chose. */
+/** An output that a decision or a comment refers to. */
 export interface Chosen {
   readonly step: string;
   readonly index: number;
@@ -204,7 +204,7 @@ export interface RunPlanned {
   readonly edits?: StepEdits;
   /** All text replacements in steps' inputs so far, in order. */
   readonly texts?: readonly TextChange[];
-  /** False if named files get no manifest. */
+  /** False if no manifests are written for named files. */
   readonly manifests?: false;
   /** True if named files are marked as machine-made. */
   readonly marks?: true;

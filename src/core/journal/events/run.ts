@@ -312,7 +312,7 @@ function pauseNotice(runId: string, { reason, message, limitFlags = [] }: Paused
     default:
       reason satisfies never;
   }
-  // This also handles reasons from later versions, because every pause waits for a person.
+  // A reason from a later version also gets this notice, because every pause waits for a person.
   return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 

@@ -125,7 +125,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Returns null if there is no readable snapshot, so that the state must be built from the events. */
+/** Returns the newest snapshot; null if it is missing or unreadable. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,
@@ -149,7 +149,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** Runs a statement about a run, which must return a row if the run exists. */
+/** Runs a statement about a run. The statement must return a row if the run exists. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

@@ -66,7 +66,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** Moves deliveries that arrived before their job was recorded into the run's inbox. */
+/** Moves deliveries into the run's inbox if they arrived before their job was recorded. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)

@@ -65,7 +65,7 @@ export class Writer {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Gathers the requests of one turn of the event loop.
+      // Gather the requests of one turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
       await this.#commit(this.#queue.splice(0, largestGroup));
     }
