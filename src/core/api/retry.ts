@@ -48,7 +48,6 @@ interface Sending {
 }
 
 interface Limits {
-  /** Ends a wait between attempts. */
   readonly signal?: AbortSignal | undefined;
   readonly waitSignal?: AbortSignal | undefined;
   /** Epoch milliseconds after which a failed attempt is not repeated. */

@@ -73,7 +73,6 @@ export interface LedgerMoment {
 /** How a commit changes a field: `cleared` sets it to null, and `marked` sets it to the commit's value. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** A change to a ledger entry. A null amount means no change. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;

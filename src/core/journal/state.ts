@@ -42,7 +42,6 @@ export type { JobPhase, MoneyPhase, OutputPhase, RunStatus, StepStatus } from ".
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
-  /** The stored copy; null until the output is downloaded. */
   copy: StoredCopy | null;
   uncopied?: string;
 }
@@ -70,7 +69,6 @@ export interface AttemptState extends Awaited {
   phase: JobPhase;
   money: MoneyPhase;
   quote: Quoted | null;
-  /** When the attempt was quoted, in epoch milliseconds. */
   quotedAt: number | null;
   key: string | null;
   model: string | null;
@@ -145,7 +143,6 @@ export interface StepState {
   attempts: AttemptState[];
   /** Number of attempts that reruns of the step superseded. */
   superseded: number;
-  /** True for a step that runs again only if its inputs changed. */
   onlyIfInputsChanged: boolean;
   upload: StoredCopy | null;
   /** A task's files, or results reused from an earlier run. */

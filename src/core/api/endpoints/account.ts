@@ -40,7 +40,7 @@ export type Usage = z.output<typeof usage>;
 const transaction = wire({
   id: z.string(),
   kind: anyOf<"purchase" | "grant" | "usage" | "refund" | "adjustment" | "other">(),
-  /** Amount of the change; negative for a charge. */
+  /** Amount of the change in micro-dollars; negative for a charge. */
   amountMicros: optionalMicros,
   currency: text,
   createdAt: text,

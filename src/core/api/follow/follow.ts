@@ -77,7 +77,6 @@ async function* chosen(
   yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
-/** Returns true if polling may still work, because the error concerns only the stream. */
 function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;

@@ -120,7 +120,6 @@ export const planEvents: EventTable<PlanEvent> = {
       });
       if (!keepsExpansion && isExpansion(state, path)) leaveExpansion(state, path, move);
     },
-    // Resetting an expansion removes its steps.
     changes: "plan",
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ why }) => line(`runs again: ${why}`),

@@ -242,7 +242,6 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.state.finishedAt = null;
       fold.state.message = null;
     },
-    // The run waits again for steps that it had given up.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),

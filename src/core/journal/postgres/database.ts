@@ -178,9 +178,8 @@ export function closedError(place: string): JournalClosedError {
   return new JournalClosedError(place, `The journal ${place} was closed. Open it again.`);
 }
 
-// These codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
+// The codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
 
-/** Returns true if the connection was lost, so that it is unknown whether the statement ran. */
 function isLost(error: unknown): boolean {
   const { code, message } = partsOf(error);
   if (/^(08|57P0)/.test(code) || ["53300", "25P03"].includes(code))
@@ -192,7 +191,6 @@ function isLost(error: unknown): boolean {
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
-/** Returns true if the transaction conflicted with another and was rolled back, so that it can be tried again. */
 function isConflict(error: unknown): boolean {
   return ["40001", "40P01"].includes(partsOf(error).code);
 }
@@ -301,7 +299,6 @@ function partsOf(error: unknown): { readonly code: string; readonly message: str
   return { code: typeof code === "string" ? code : "", message };
 }
 
-/** Loads the driver, which is installed separately because most users do not need PostgreSQL. */
 export async function loadDriver(place: string): Promise<typeof import("pg")> {
   try {
     return await import("pg");
@@ -323,7 +320,6 @@ function isMissing(error: unknown): boolean {
 export interface DatabaseFacts {
   readonly version: string;
   readonly isPooled: boolean;
-  /** The shortest of five round trips, in milliseconds. */
   readonly roundTripMs: number;
 }
 

@@ -80,7 +80,6 @@ function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
   return { ...run, lease: { ...run.lease, expiresAt: clock.expiryOf(run.lease.expiresAt) } };
 }
 
-/** Returns no row if the run does not exist. */
 const page = `SELECT r.run_key, e.seq, e.at, e.version, e.body FROM {s}.runs r LEFT JOIN LATERAL (
     SELECT seq, at, version, body FROM {s}.events WHERE run_key = r.run_key AND seq > $2 ORDER BY seq LIMIT $3) e ON true
   WHERE r.run_id = $1 ORDER BY e.seq`;
@@ -125,7 +124,6 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Returns the newest snapshot; null if it is missing or unreadable. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,

@@ -67,7 +67,6 @@ async function listOf(db: Database, runId: string, sql: string, column: string):
 }
 
 export async function writeProgress(db: Database, runId: string, progress: Progress): Promise<void> {
-  // Lock the run's row, so that it cannot be removed meanwhile.
   const [row] = await db.query(
     `WITH run AS (SELECT run_key FROM {s}.runs WHERE run_id = $1 FOR KEY SHARE), written AS (
       INSERT INTO {s}.progress (run_key, step, fraction, estimated_completion_at) SELECT run_key, $2, $3, $4 FROM run

@@ -223,7 +223,6 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Returns the newest snapshot; null if it is missing or unreadable. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

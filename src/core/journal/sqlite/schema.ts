@@ -5,7 +5,6 @@ export interface Migration {
   readonly event?: (event: StoredBody) => StoredBody;
 }
 
-/** An event's JSON, of any version of the format. */
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /** All rows of a run contain the same small key, so that removing the run is fast. */
