@@ -127,16 +127,22 @@ export interface RunHandle<O = unknown, P = unknown> {
 export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
 
 export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
-  const rest = {
+  let report: RunDocument | null = null;
+  const isFinal = isRunFinal(state.status);
+  return {
     id: state.runId,
+    status: isFinal ? (state.status as RunEnd) : "paused",
     outputs: runOutputs(state, media),
+    pause: isFinal ? null : (state.pause ?? AT_REST),
     cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
-    report: runDocument(new RunView(state)),
+    // Programs that run thousands of small runs seldom read it.
+    get report() {
+      report ??= runDocument(new RunView(state));
+      return report;
+    },
     drift,
     openJobs: openJobs(state),
-  };
-  if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
-  return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
+  } as RunResult;
 }
 
 const AT_REST: RunPause = {

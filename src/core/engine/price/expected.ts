@@ -85,10 +85,16 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
       return step?.kind === "upload" ? step.file.path : null;
     },
   };
-  const foreseen = async (step: PlanStep): Promise<number | null> => {
+  const foreseeOf = (step: PlanStep) => {
     const code = functions.get(step.path);
-    if (step.kind === "task" && code?.kind === "task" && code.foresee !== undefined) {
-      const { seconds, warning, problem } = await code.foresee(step.input, media);
+    if (step.kind !== "task" || code?.kind !== "task" || code.foresee === undefined) return null;
+    const { foresee } = code;
+    return (known: KnownMedia) => foresee(step.input, known);
+  };
+  const foreseen = async (step: PlanStep): Promise<number | null> => {
+    const foresee = foreseeOf(step);
+    if (foresee !== null) {
+      const { seconds, warning, problem } = await foresee(media);
       const of = (text: string) => ({ step: step.path, message: ownText(text) });
       if (warning != null) warnings.push({ code: "length", ...of(warning) });
       if (problem != null) problems.push({ code: "unread-media", field: problem.field, ...of(problem.message) });
@@ -97,7 +103,7 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
     const { value, why } = expectedMs(step, stepAt);
     return why === null ? null : value / 1000;
   };
-  for (const step of plan.steps) if (step.kind === "task") await secondsOf(step);
+  for (const step of plan.steps) if (foreseeOf(step) !== null) await secondsOf(step);
   return { warnings, problems };
 }
 

@@ -154,16 +154,26 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   };
 
   const queue = new PQueue({ concurrency: PRICES_AT_ONCE });
-  const priceOf = async (step: PlanStep) => {
+  const quoted = only.filter((step): step is ModelStep => {
+    return traitsOf(step).pricing.by === "quote" && "model" in step && foreseen(step, pricing.reusePreview) === null;
+  });
+  const quotes = quoted.map((step) => async () => {
     await work.pause();
-    const known = foreseen(step, pricing.reusePreview);
-    const isQuoted = known === null && traitsOf(step).pricing.by === "quote" && "model" in step;
-    const priced = isQuoted ? await price(step) : (known ?? unpriced(plan, step, pricing.maxUnquotedMicros));
-    const second = optionsAround(plan, step.path).find(({ at }) => at > 0);
-    return second === undefined ? priced : { ...priced, insteadOf: second.choice.second.options[second.at - 1]! };
-  };
+    return [step.path, await price(step)] as const;
+  });
   // After one failure the whole quote fails, so nothing more is requested.
-  const prices = await queue.addAll(only.map((step) => () => priceOf(step))).finally(() => queue.clear());
+  const quotedPrices = new Map(await queue.addAll(quotes).finally(() => queue.clear()));
+  const prices: StepPrice[] = [];
+  for (const step of only) {
+    await work.pause();
+    const priced =
+      quotedPrices.get(step.path) ??
+      foreseen(step, pricing.reusePreview) ??
+      unpriced(plan, step, pricing.maxUnquotedMicros);
+    const second = optionsAround(plan, step.path).find(({ at }) => at > 0);
+    const insteadOf = second && second.choice.second.options[second.at - 1]!;
+    prices.push(insteadOf === undefined ? priced : { ...priced, insteadOf });
+  }
   const voices = await pricing.estimates.voices.problems(only, prices, problems);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);

@@ -346,19 +346,21 @@ async function faultOf(path: string): Promise<string | null> {
  * Creates a folder and its parents. Node's recursive `mkdir` would report ENOENT on a read-only disk, and would never
  * return below `/proc`.
  */
-async function makeFolder(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-    return null;
-  });
-  if (found?.isDirectory()) return;
-  if (dirname(path) !== path) await makeFolder(dirname(path));
+async function makeFolder(path: string, hasParent = dirname(path) === path): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && !hasParent) {
+      await makeFolder(dirname(path));
+      await makeFolder(path, true);
+      return;
+    }
     // A broken link exists, but has no target, so `stat` throws ENOENT.
-    if ((error as NodeJS.ErrnoException).code === "EEXIST" && (await stat(path)).isDirectory()) return;
-    throw error;
+    const found = await stat(path).catch((missing: Error) => {
+      throw code === "EEXIST" ? missing : error;
+    });
+    if (!found.isDirectory()) throw error;
   }
 }
 
