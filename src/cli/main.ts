@@ -6,6 +6,9 @@ import { runCli, sayError } from "./program.ts";
 
 const io = hostProcess();
 const args = givenArguments();
-process.on("uncaughtException", (error) => process.exit(sayError(error, { io, output: createOutput(io), args })));
+// Node reports an error that occurs while this one is being explained.
+process.once("uncaughtException", async (error) => {
+  process.exit(await sayError(error, { io, output: createOutput(io), args }));
+});
 process.exitCode = await runCli(args, io);
 await leave();

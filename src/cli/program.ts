@@ -6,7 +6,6 @@ import { COMMANDS, withLauncher } from "../core/kit/launcher.ts";
 import { ownVersion } from "../core/kit/own-version.ts";
 import { ExitCode, usageError } from "./cli-error.ts";
 import type { Context } from "./context.ts";
-import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
 import { type CommandOutput, createOutput } from "./output.ts";
 import { type Act, addCommands } from "./program/commands.ts";
@@ -30,11 +29,12 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
       sayRefusal(output, args, { code: "USAGE", message: error.message, next: helpOf(args) });
       return ExitCode.refused;
     }
-    return sayError(error, { io, output, args });
+    return await sayError(error, { io, output, args });
   }
 }
 
-export function sayError(error: unknown, { io, output, args }: Context): ExitCode {
+export async function sayError(error: unknown, { io, output, args }: Context): Promise<ExitCode> {
+  const { explainError } = await import("./explain-error.ts");
   const { code, message, next, exitCode } = explainError(error, { env: io.env, args });
   sayRefusal(output, args, { code, message, next: next.replace(/ {2,}\(.*\)$/s, "") });
   output.say(`${output.paint(["bold", "red"], "error")} ${message}`);

@@ -1,4 +1,4 @@
-import { type AnyStateMachine, type AnyStateNode, initialTransition, type StateValue, transition } from "xstate";
+import { type AnyStateMachine, type AnyStateNode, type StateValue, transition } from "xstate";
 import { jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
@@ -31,11 +31,11 @@ export type JobPhase =
 export type MoneyPhase = "none" | "held" | "settled" | "released" | "unconfirmed";
 export type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 
-export const tables = {
-  run: compileTable(runMachine),
-  step: compileTable(stepMachine),
-  job: compileTable(jobMachine),
-  output: compileTable(outputMachine),
+export const charts = {
+  run: createChart(runMachine),
+  step: createChart(stepMachine),
+  job: createChart(jobMachine),
+  output: createChart(outputMachine),
 } as const;
 
 const phase = jobMachine.states.phase!;
@@ -53,10 +53,9 @@ export const jobPhases = {
   accepted: tagged<JobPhase>(phase, "accepted"),
 } as const;
 
-/** Maps each state's name and event type to the name of the next state. */
-export interface TransitionTable {
-  readonly initial: string;
-  readonly states: ReadonlyMap<string, ReadonlyMap<string, string>>;
+export interface Chart {
+  /** Returns the name of the state that follows; null if the event is not allowed in this state. */
+  next(state: string, event: string): string | null;
 }
 
 /** Returns a state's name, such as `submitting.sent`. `|` joins parallel regions. */
@@ -70,44 +69,39 @@ export function stateName(value: StateValue): string {
   return regions.map(([, child]) => stateName(child!)).join("|");
 }
 
-function compileTable(machine: AnyStateMachine): TransitionTable {
-  let compiled: TransitionTable | undefined;
-  const table = () => {
-    compiled ??= explore(machine);
-    return compiled;
+function stateValue({ root }: AnyStateMachine, name: string): StateValue {
+  if (root.type !== "parallel") return nestedValue(name);
+  const parts = name.split("|");
+  return Object.fromEntries(
+    Object.keys(root.states)
+      .sort()
+      .map((region, at) => [region, nestedValue(parts[at]!)]),
+  );
+}
+
+function nestedValue(name: string): StateValue {
+  const [parent, ...rest] = name.split(".");
+  return rest.length === 0 ? name : { [parent!]: nestedValue(rest.join(".")) };
+}
+
+/** Asks the machine only for transitions that occur, because each costs up to a millisecond in a new process. */
+function createChart(machine: AnyStateMachine): Chart {
+  const known = new Map<string, Map<string, string | null>>();
+  const find = (state: string, event: string): string | null => {
+    const snapshot = machine.resolveState({ value: stateValue(machine, state), context: {} });
+    if (!snapshot.can({ type: event })) return null;
+    return stateName(transition(machine, snapshot, { type: event })[0].value);
   };
   return {
-    get initial() {
-      return table().initial;
-    },
-    get states() {
-      return table().states;
+    next(state, event) {
+      const row = known.get(state) ?? new Map<string, string | null>();
+      const before = row.get(event);
+      if (before !== undefined) return before;
+      const after = find(state, event);
+      known.set(state, row.set(event, after));
+      return after;
     },
   };
-}
-
-function explore(machine: AnyStateMachine): TransitionTable {
-  const [first] = initialTransition(machine);
-  const states = new Map<string, Map<string, string>>();
-  const open = [first];
-  while (open.length > 0) {
-    const snapshot = open.pop()!;
-    const name = stateName(snapshot.value);
-    if (states.has(name)) continue;
-    const row = new Map<string, string>();
-    states.set(name, row);
-    for (const type of machine.events) {
-      if (!snapshot.can({ type })) continue;
-      const [next] = transition(machine, snapshot, { type });
-      row.set(type, stateName(next.value));
-      open.push(next);
-    }
-  }
-  return { initial: stateName(first.value), states };
-}
-
-export function next(table: TransitionTable, state: string, event: string): string | null {
-  return table.states.get(state)?.get(event) ?? null;
 }
 
 export type StateNames<V> = V extends string

@@ -1,13 +1,12 @@
 import {
+  type Chart,
+  charts,
   type JobPhase,
   type MoneyPhase,
-  next,
   type OutputPhase,
   type RunStatus,
   type StepStatus,
   stepStates,
-  type TransitionTable,
-  tables,
 } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { IllegalEventError } from "../errors.ts";
@@ -160,29 +159,29 @@ export class Fold {
   }
 
   moveRun(type = this.#type): void {
-    this.state.status = this.#next(tables.run, this.state.status, type) as RunStatus;
+    this.state.status = this.#next(charts.run, this.state.status, type) as RunStatus;
   }
 
   moveStep(step: StepState, type = this.#type): void {
     const before = step.status;
-    step.status = this.#next(tables.step, before, type) as StepStatus;
+    step.status = this.#next(charts.step, before, type) as StepStatus;
     this.state.losses += Number(isLoss(step.status)) - Number(isLoss(before));
   }
 
   moveOutput(output: OutputState, type = this.#type): void {
-    output.phase = this.#next(tables.output, output.phase, type) as OutputPhase;
+    output.phase = this.#next(charts.output, output.phase, type) as OutputPhase;
   }
 
   moveJob(attempt: AttemptState, type = this.#type): void {
     const held = attempt.money === "held" ? attempt.holdMicros : 0;
-    const [money, phase] = this.#next(tables.job, `${attempt.money}|${attempt.phase}`, type).split("|");
+    const [money, phase] = this.#next(charts.job, `${attempt.money}|${attempt.phase}`, type).split("|");
     attempt.money = money as MoneyPhase;
     attempt.phase = phase as JobPhase;
     this.state.heldMicros += (attempt.money === "held" ? attempt.holdMicros : 0) - held;
   }
 
-  #next(table: TransitionTable, from: string, type: string): string {
-    const to = next(table, from, type);
+  #next(chart: Chart, from: string, type: string): string {
+    const to = chart.next(from, type);
     if (to === null) throw this.illegal(from);
     return to;
   }

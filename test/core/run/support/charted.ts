@@ -1,15 +1,17 @@
 import { expect } from "vitest";
 import type { RunState } from "../../../../src/core/journal/state.ts";
-import { tables } from "../../../../src/core/lifecycle/index.ts";
+import { explore } from "../../lifecycle/explore.ts";
+
+const states = { run: explore("run"), step: explore("step"), job: explore("job"), output: explore("output") };
 
 /** Expects that every part of the run is in a state of its chart. */
 export function expectCharted(state: RunState): void {
-  expect(tables.run.states.has(state.status)).toBe(true);
+  expect(states.run.has(state.status)).toBe(true);
   for (const step of Object.values(state.steps)) {
-    expect(tables.step.states.has(step.status)).toBe(true);
+    expect(states.step.has(step.status)).toBe(true);
     for (const { money, phase, outputs } of step.attempts) {
-      expect(tables.job.states.has(`${money}|${phase}`)).toBe(true);
-      for (const output of outputs) expect(tables.output.states.has(output.phase)).toBe(true);
+      expect(states.job.has(`${money}|${phase}`)).toBe(true);
+      for (const output of outputs) expect(states.output.has(output.phase)).toBe(true);
     }
   }
 }
