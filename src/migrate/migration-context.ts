@@ -107,7 +107,6 @@ export class MigrationContext {
   }
 }
 
-/** Returns 2 for `.item.json.batch_results[2].asset_id`. */
 function variationOf(expression: string): number {
   return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
 }

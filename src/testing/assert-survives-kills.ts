@@ -82,7 +82,6 @@ export async function assertSurvivesKills(
   return { boundaries, status, jobs, files: files.length, repeatedChats };
 }
 
-/** After a kill, only a person can decide about requests to providers that cannot be polled. */
 function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
@@ -279,7 +278,6 @@ function differences(calm: Life, life: Life): readonly string[] {
     return lines.length === 0 ? [`${name}: only the order or the number of items differs`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
-  // A kill may repeat only the chat in progress.
   if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, but only one may be repeated`);
   if (life.unknownMicros !== 0)
     found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);

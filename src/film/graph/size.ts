@@ -52,7 +52,6 @@ function checked(pixels: Pixels, least = 16): Pixels {
   );
 }
 
-/** Returns a filter that scales to this size. @throws FilmError if the size could need too much memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
   const why = "a picture is far too elongated for the area it fills";

@@ -160,7 +160,6 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
-/** `last` is the name of the latest output. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];

@@ -51,10 +51,6 @@ export function assertChangesKeys({ via }: Principal): void {
   if (via !== "secret") throw denied("This secret was replaced; use the key's current secret to change keys.");
 }
 
-/**
- * Throws unless the principal owns the key and has all of the key's scopes.
- * @throws Refusal 403
- */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId)

@@ -96,7 +96,6 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body with a fixed message, as hosted services send it. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }

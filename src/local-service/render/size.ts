@@ -35,10 +35,6 @@ export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaF
   return capped(side * Math.sqrt(ratio), side / Math.sqrt(ratio), 8);
 }
 
-/**
- * Returns the ratio that `aspect` names. If `aspect` is invalid, uses the ratio of the file `like`, or else
- * `otherwise`.
- */
 export function ratioOf(aspect: unknown, like: MediaFile | undefined, otherwise: number): number {
   const match = /^(\d+(?:\.\d+)?)[:x/](\d+(?:\.\d+)?)$/.exec(String(aspect ?? ""));
   const named = match ? Number(match[1]) / Number(match[2]) : 0;

@@ -64,7 +64,6 @@ function numberOf(text: string): number | null {
   return text.trim() !== "" && value > 0 ? value : null;
 }
 
-/** Returns width divided by height for `16:9`, `1920x1080` or `1.78`. */
 export function ratioOf(text: string): number | null {
   const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
   const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);

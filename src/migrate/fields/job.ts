@@ -52,7 +52,6 @@ export class Job {
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** Reports the change for the v2 field that became `field`. If there is none, reports it for the field `at`. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);

@@ -18,7 +18,6 @@ export function parseTemplatedJson(given: string): { readonly value: unknown } |
   return { problem: `its body is not valid JSON at line ${line}, column ${column} of the body: ${message}` };
 }
 
-/** Extracts the object from `{{ JSON.stringify({ … }) }}`. */
 function withoutStringify(text: string): string {
   const [, inner] = /^\{\{\s*(?:JSON\.stringify\(\s*)?(\{[\s\S]*\})\s*\)?\s*\}\}$/.exec(text) ?? [];
   return inner ?? text;

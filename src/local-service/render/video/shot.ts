@@ -82,7 +82,6 @@ export function mirroredLayer(picture: Canvas): Layer {
   return { canvas, left: -mx, top: -my, size: { width, height } };
 }
 
-/** Crops the layer to the painted area, or returns null if nothing is painted. */
 export function croppedLayer(size: Size, draw: (context: Context) => void): Layer | null {
   const { mx, my, canvas, context } = roomyCanvas(size);
   context.translate(mx, my);
