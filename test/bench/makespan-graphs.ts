@@ -1,5 +1,7 @@
 import { type JobLimits, traitsOf } from "../../src/core/plan/index.ts";
-import type { JobStep, Json, MediaKind, Plan, PlanStep, TaskStep } from "../../src/core/plan/plan.ts";
+import type { JobStep } from "../../src/core/plan/kinds/job.ts";
+import type { TaskStep } from "../../src/core/plan/kinds/task.ts";
+import type { Json, MediaKind, Plan, PlanStep } from "../../src/core/plan/plan.ts";
 
 /** Random numbers that are the same for the same seed. */
 export class Chance {

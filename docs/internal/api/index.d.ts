@@ -16,10 +16,8 @@ import {
 } from "./chunks/families.js";
 import {
   Json,
-  Plan,
-  PlanStep,
   Problem,
-} from "./chunks/plan.js";
+} from "./chunks/step.js";
 import {
   AudioResult,
   Builder,
@@ -28,6 +26,8 @@ import {
   FileSchema,
   ImageResult,
   Pipeline,
+  Plan,
+  PlanStep,
   ResultOf,
   Returns,
   UntypedResult,

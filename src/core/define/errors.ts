@@ -3,7 +3,8 @@ import { thrownText } from "../kit/clean-text.ts";
 import { isCallerError, ShowrunnerError } from "../kit/errors.ts";
 import { didYouMean, own } from "../kit/lookup.ts";
 import { kindOfValue, shown, typeWords, valueText } from "../kit/value-text.ts";
-import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
+import type { Problem } from "../plan/plan.ts";
+import { FOR_CALLERS } from "../plan/step.ts";
 
 /** A handle was used as text or as JSON during planning, when its result does not exist yet. */
 export class HandleMisuseError extends ShowrunnerError {

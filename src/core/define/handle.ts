@@ -1,5 +1,5 @@
-import type { DraftJson } from "../plan/draft.ts";
 import type { FileKind, MediaKind, Yield } from "../plan/plan.ts";
+import type { DraftJson } from "../plan/step.ts";
 import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;

@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import { didYouMean } from "../kit/lookup.ts";
-import type { Draft, DraftJson, DraftStep, Recorded } from "../plan/draft.ts";
+import type { Draft, Recorded } from "../plan/draft.ts";
 import { fingerprint, misfitIn, plainJson } from "../plan/plain-json.ts";
-import type { FailurePolicy, Json, Problem } from "../plan/plan.ts";
+import type { DraftStep, FailurePolicy, Json, Problem } from "../plan/plan.ts";
+import type { DraftJson } from "../plan/step.ts";
 import {
   callSite,
   checkInput,

@@ -1,5 +1,5 @@
 import type { Family } from "../families/index.ts";
-import type { Json } from "./plan.ts";
+import type { Json } from "./step.ts";
 
 /** A JSON Schema published by the service. Like all external data, it is untrusted. */
 export type JsonSchema = { readonly [keyword: string]: unknown };

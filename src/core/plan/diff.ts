@@ -1,6 +1,5 @@
-import { traitsOf } from "./kinds/index.ts";
 import { fingerprint, isReference } from "./plain-json.ts";
-import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
+import { type Condition, type Json, type Plan, type PlanStep, traitsOf } from "./plan.ts";
 
 export type Names = ReadonlyMap<string, string>;
 

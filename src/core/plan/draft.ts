@@ -1,15 +1,5 @@
-import type { ModelOfKind } from "./generate-model.ts";
-import type {
-  FailurePolicy,
-  FileKind,
-  Json,
-  MediaKind,
-  Plan,
-  Problem,
-  SecondChoice,
-  StepPolicy,
-  Yield,
-} from "./plan.ts";
+import type { DraftStep, FailurePolicy, Json, ModelOfKind, Plan, Problem, ProviderKind } from "./plan.ts";
+import type { DraftJson } from "./step.ts";
 
 /** A result of an earlier step, as a local function receives it. The function must not change the file. */
 export interface LocalFile {
@@ -48,8 +38,8 @@ export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
 /** The model object that a step calls. It contains the user's key and is never stored. */
 type ModelOfStep = {
-  readonly [K in keyof ModelOfKind]: { readonly kind: K; readonly model: ModelOfKind[K] };
-}[keyof ModelOfKind];
+  readonly [K in ProviderKind]: { readonly kind: K; readonly model: ModelOfKind[K] };
+}[ProviderKind];
 
 interface ReviseFunction {
   readonly kind: "revise";
@@ -90,132 +80,6 @@ export interface KnownMedia {
 }
 
 export type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<Foreseen>;
-
-export interface DraftReference {
-  readonly $ref: {
-    readonly step: string;
-    /** `value` is a chat's answer, or the JSON value that a task returns besides its files. */
-    readonly output: number | "all" | "single" | "value";
-    readonly at?: readonly (string | number)[];
-  };
-}
-
-export interface DraftAsset {
-  readonly $asset: { readonly assetId: string; readonly kind: MediaKind };
-}
-
-export type DraftJson =
-  | null
-  | boolean
-  | number
-  | string
-  | DraftReference
-  | DraftAsset
-  | readonly DraftJson[]
-  | { readonly [key: string]: DraftJson };
-
-export type DraftCondition =
-  | { readonly ref: DraftReference; readonly is: "truthy" | "falsy" }
-  | { readonly ref: DraftReference; readonly equals: Json }
-  | { readonly failed: string; readonly code?: string };
-
-interface DraftStepBase {
-  readonly path: string;
-  readonly after: readonly string[];
-  readonly when: DraftCondition | null;
-}
-
-export interface JobDraft extends DraftStepBase {
-  readonly kind: "job";
-  readonly model: string;
-  readonly input: DraftJson;
-  readonly policy: StepPolicy;
-  readonly seed: number | null;
-  /** True if an edit set or removed the seed, so that planning adds none. */
-  readonly isSeedEdited?: true;
-}
-
-export interface UploadDraft extends DraftStepBase {
-  readonly kind: "upload";
-  /** A path, an `http(s)` URL, or a name for the bytes. Empty after a reported mistake. */
-  readonly file: string;
-  readonly bytes: Uint8Array | null;
-  readonly media: MediaKind | null;
-  /** The private-network origin that the URL may use. Null means none. */
-  readonly inside: string | null;
-}
-
-export interface ChatDraft extends DraftStepBase {
-  readonly kind: "chat";
-  readonly model: string;
-  readonly input: DraftJson;
-  readonly schema: Json | null;
-  readonly repairs: number;
-  readonly once?: true;
-  readonly policy: StepPolicy;
-}
-
-export interface TaskDraft extends DraftStepBase {
-  readonly kind: "task";
-  readonly input: DraftJson;
-  readonly version: string;
-  readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
-  readonly policy: StepPolicy;
-}
-
-export interface GenerateDraft extends DraftStepBase {
-  readonly kind: "generate";
-  readonly model: string;
-  readonly provider: string;
-  readonly input: DraftJson;
-  readonly yields: MediaKind;
-  readonly isFindable: boolean;
-  readonly repeatable: boolean;
-  readonly mostOutputs: number | null;
-  readonly price: { readonly micros: number; readonly of: DraftJson } | null;
-  readonly policy: StepPolicy;
-}
-
-export interface ApproveDraft extends DraftStepBase {
-  readonly kind: "approve";
-  readonly shows: readonly DraftReference[];
-  readonly choose: boolean;
-  readonly message: string | null;
-  readonly parts?: readonly string[];
-}
-
-export interface PickDraft extends DraftStepBase {
-  readonly kind: "pick";
-  readonly among: readonly DraftReference[];
-  readonly by: "first" | "score";
-  readonly version: string | null;
-  /**
-   * Set if a candidate is made only after all candidates before it have failed or are late. Null if all are made at
-   * once.
-   */
-  readonly second: SecondChoice | null;
-  readonly onFailure?: "continue" | "failFast";
-}
-
-export interface ExpandDraft extends DraftStepBase {
-  readonly kind: "expand";
-  /** The value on which the steps depend. Null after a reported mistake. */
-  readonly on: DraftReference | null;
-  readonly maxSteps: number;
-  readonly version: string;
-  readonly yields: Yield | null;
-  readonly maxCostMicros: number | null;
-}
-
-export type DraftStep =
-  | JobDraft
-  | UploadDraft
-  | ChatDraft
-  | TaskDraft
-  | GenerateDraft
-  | ApproveDraft
-  | PickDraft
-  | ExpandDraft;
 
 export interface Recorded {
   readonly steps: readonly DraftStep[];

@@ -10,17 +10,18 @@ export {
   withDependents,
 } from "./diff.ts";
 export type { Draft } from "./draft.ts";
-export { chatModelsOf } from "./kinds/chat.ts";
-export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
-export { voiceKey, voicesNamedIn, withSeeds } from "./kinds/job.ts";
+export { voiceKey } from "./kinds/job.ts";
 export type { NamedVoice, PlanContext, VoicesByName } from "./kinds/kind.ts";
 export {
+  chatModelsOf,
   filesOf,
   makePlan,
   modelsOf,
   type PlanOutcome,
   planExpansionStepwise,
   planStepwise,
+  voicesNamedIn,
+  withSeeds,
 } from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export {
@@ -32,7 +33,7 @@ export {
   referencesOf,
   resolveInput,
 } from "./plain-json.ts";
-export { type Decision, FOR_CALLERS, type Reference } from "./plan.ts";
+export { type Decision, isPaid, type Reference, stepKinds, traitsOf } from "./plan.ts";
 export {
   type AppliedProfile,
   editedFields,
@@ -55,4 +56,5 @@ export {
   optionsIn,
 } from "./second-choice.ts";
 export { criticalPath, expectedSpanMs, type JobLimits } from "./slots.ts";
+export { FOR_CALLERS } from "./step.ts";
 export { placesOf, repeatedTexts, type SameText, type TextChange, withTexts } from "./texts.ts";

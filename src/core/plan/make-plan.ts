@@ -1,6 +1,6 @@
 import { BY_DEFAULT } from "./catalog-port.ts";
-import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
-import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
+import type { Draft } from "./draft.ts";
+import { voiceKey, voiceNameOf } from "./kinds/job.ts";
 import {
   bindOne,
   completeRef,
@@ -10,20 +10,25 @@ import {
   type Planning,
   type StepFacts,
 } from "./kinds/kind.ts";
-import { isReference, mapRecord } from "./plain-json.ts";
+import { fingerprint, isReference, mapRecord } from "./plain-json.ts";
 import {
+  type DraftStep,
   type ExpandingStep,
   type FailurePolicy,
+  factsOf,
   type Json,
+  kindOf,
   type Plan,
   type PlanStep,
   type Problem,
   type Reference,
   type Returned,
   stepNamed,
+  traitsOf,
   type Yield,
 } from "./plan.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
+import type { DraftJson, DraftReference } from "./step.ts";
 import { withInputs } from "./texts.ts";
 
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
@@ -328,4 +333,30 @@ export function waitersFor(path: string, plan: Plan): (asked: string) => boolean
     for (const waiter of before) others.add(waiter);
     return false;
   };
+}
+
+export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
+  return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
+}
+
+export function voicesNamedIn({
+  steps,
+}: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
+  const found = steps.flatMap((step) => {
+    const name = step.kind === "job" ? voiceNameOf(step.input) : null;
+    return step.kind !== "job" || name === null
+      ? []
+      : [[voiceKey(step.model, name), { model: step.model, name }] as const];
+  });
+  return [...new Map(found).values()];
+}
+
+export function withSeeds(plan: Plan, seeds: { readonly [step: string]: number }): Plan {
+  if (Object.keys(seeds).length === 0) return plan;
+  const steps = plan.steps.map((step) => {
+    if (step.kind !== "job" || !Object.hasOwn(seeds, step.path)) return step;
+    const input = { ...(step.input as { readonly [field: string]: Json }), seed: seeds[step.path]! };
+    return { ...step, input, fingerprint: fingerprint({ kind: "job", model: step.model, input }) };
+  });
+  return { ...plan, steps };
 }

@@ -1,5 +1,4 @@
-import { traitsOf } from "./kinds/index.ts";
-import type { Plan, PlanStep } from "./plan.ts";
+import { type Plan, type PlanStep, traitsOf } from "./plan.ts";
 
 export interface DiagramOptions {
   readonly note?: (step: PlanStep) => string;

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { MOST_LEVELS, tooDeep } from "../kit/json-text.ts";
-import type { Json, Reference } from "./plan.ts";
+import type { Json, Reference } from "./step.ts";
 
 /** Converts a parsed input to JSON: dates to ISO text, big integers to digits. */
 export function plainJson(value: unknown): Json {

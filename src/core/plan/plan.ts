@@ -1,242 +1,15 @@
-/** The kinds of media that a model accepts or makes. */
-export type MediaKind = "image" | "video" | "audio";
+import { type ApproveDraft, type ApproveStep, approveKind } from "./kinds/approve.ts";
+import { type ChatDraft, type ChatStep, chatKind } from "./kinds/chat.ts";
+import { type ExpandDraft, type ExpandStep, expandKind } from "./kinds/expand.ts";
+import { type GenerateDraft, type GenerateModel, type GenerateStep, generateKind } from "./kinds/generate.ts";
+import { type JobDraft, type JobStep, jobKind } from "./kinds/job.ts";
+import type { StepFacts, StepKind, StepTraits } from "./kinds/kind.ts";
+import { type PickDraft, type PickStep, pickKind } from "./kinds/pick.ts";
+import { type TaskDraft, type TaskStep, taskKind } from "./kinds/task.ts";
+import { type UploadDraft, type UploadStep, uploadKind } from "./kinds/upload.ts";
+import type { FailurePolicy, ProviderStep, Reference } from "./step.ts";
 
-/** The kinds of files that a local function writes. No model accepts text files. */
-export type FileKind = MediaKind | "text";
-
-/** JSON as the journal stores it. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-
-/** What a step yields: files of a kind, a voice, or a JSON value. */
-export type Yield = FileKind | "voice" | "value";
-
-/**
- * A reference to another step's result inside a planned input. It is replaced by what `as` says: a media reference
- * (`asset`), a voice id (`voice`), an uploaded file (`upload`) or the value itself (`value`).
- */
-export type Reference = {
-  readonly $ref: {
-    readonly step: string;
-    readonly as: "asset" | "voice" | "upload" | "value";
-    /** Which output to use. `all` spreads all outputs into a list. `chosen` is the output that a choice selected. */
-    readonly output: number | "all" | "chosen";
-    readonly kind?: FileKind;
-    /** Keys and list indexes that lead to a place inside a value. If absent, the whole value is used. */
-    readonly at?: readonly (string | number)[];
-  };
-};
-
-/** What happens to other steps when a step fails. See {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
-export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
-
-/** The condition under which a step runs. If it is not met, the step and all steps that use it are skipped. */
-export type Condition =
-  | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
-  | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Met if the step named by `failed` has failed, with this `code` if one is set. A skipped step has not failed. */
-  | { readonly failed: string; readonly code?: string };
-
-/** Failure code of a step that inspected and rejected an output. Only this code justifies paying for another output. */
-export const NOT_ACCEPTED = "NOT_ACCEPTED";
-
-/** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
-export interface StepPolicy {
-  /** Maximum number of paid attempts. Default 1: another attempt follows only if the failed one cost nothing. */
-  readonly attempts: number;
-  /** Maximum cost of one attempt, in micro-dollars. Required if the model cannot be quoted. */
-  readonly maxCostMicros: number | null;
-  /** Whether outputs are copied to disk as soon as they exist. */
-  readonly keep: boolean;
-  /**
-   * `continue`: if this step fails, the steps that use it are skipped. `failFast`: if this step fails, the run stops.
-   * `quorum`: the step starts once all its dependencies have finished and at least this many of the results that it
-   * references exist. If absent, the pipeline's policy applies.
-   */
-  readonly onFailure?: FailurePolicy;
-  /** False if the step runs even when its result can no longer be used. If absent, such a step is skipped. */
-  readonly prune?: false;
-  /** The author's statement that the person whose voice is cloned has agreed. It is included in manifests. */
-  readonly consent?: string;
-  /** The media duration that the author expects, used if the input does not determine it. */
-  readonly expect?: { readonly durationMs: number };
-  /** How long the run waits for an accepted request, in milliseconds. If absent, there is no limit. */
-  readonly withinMs?: number;
-}
-
-interface StepBase {
-  /** The step's name, unique within the plan. Segments are joined by `/`. */
-  readonly path: string;
-  /** Paths of the steps whose results this step uses or waits for, sorted, without repeats. */
-  readonly needs: readonly string[];
-  /** Hash of the step's request. It begins with `f1_`, the version of the hash. */
-  readonly fingerprint: string;
-  readonly when?: Condition;
-}
-
-/** A paid job on the service. */
-export interface JobStep extends StepBase {
-  readonly kind: "job";
-  readonly model: string;
-  /** Model input, with a {@link Reference} wherever the result of another step is inserted. */
-  readonly input: Json;
-  readonly yields: MediaKind | "voice";
-  /** Number of outputs that the input requests. */
-  readonly outputs: number;
-  /**
-   * The highest seed that the model accepts, so that a rerun can use a new seed. Set only if Showrunner assigned the
-   * seed, as for takes.
-   */
-  readonly mostSeed?: number;
-  readonly policy: StepPolicy;
-}
-
-/** A local file that is sent to the service, free of charge. */
-export interface UploadStep extends StepBase {
-  readonly kind: "upload";
-  readonly yields: MediaKind;
-  readonly file: FileFacts;
-}
-
-/**
- * A request to a chat model, executed at least once. The service has no idempotency keys for chats, so a crash may lead
- * to a second paid request. Requires `maxCostMicros`, for the step or for the run.
- */
-export interface ChatStep extends StepBase {
-  readonly kind: "chat";
-  readonly model: string;
-  /** Request body without `model`: `messages` and the service's other fields, with {@link Reference}s to values. */
-  readonly input: Json;
-  /** JSON Schema that the answer must match. Null if the answer is plain text. */
-  readonly schema: Json | null;
-  /** How many times an answer that does not match the schema may be sent back to be repaired. */
-  readonly repairs: number;
-  /**
-   * True if an unanswered request is never repeated, because it may have been charged. If absent, Showrunner may repeat
-   * the request.
-   */
-  readonly once?: true;
-  readonly yields: "value";
-  readonly policy: StepPolicy;
-}
-
-/** A local function. It may be executed more than once, because it is repeated after a crash. */
-export interface TaskStep extends StepBase {
-  readonly kind: "task";
-  /** The function's argument, with {@link Reference}s. Media arrive as local files. */
-  readonly input: Json;
-  /** Version of the function, which is part of the fingerprint. The author changes it when the function changes. */
-  readonly version: string;
-  /** Files that the function writes, in output order. If empty, the function only returns a value. */
-  readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
-  readonly yields: FileKind | "value";
-  readonly policy: StepPolicy;
-}
-
-/**
- * How Showrunner avoids executing a request to a provider twice. `keyed`: an idempotency key makes it safe to repeat
- * the request. `found again`: once the request is accepted, its job is polled. `once`: the request is sent once, and a
- * person decides if no response arrives.
- */
-export type ProviderPromise = "keyed" | "found again" | "once";
-
-/** A request to another provider's model, sent by the pipeline's own code. */
-export interface GenerateStep extends StepBase {
-  readonly kind: "generate";
-  /** `provider:model` as the AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
-  readonly model: string;
-  /** The provider, such as `fal`. */
-  readonly provider: string;
-  /** The model's call options, with {@link Reference}s. Media arrive as local files. */
-  readonly input: Json;
-  readonly yields: MediaKind;
-  /** Number of outputs that the input requests. */
-  readonly outputs: number;
-  readonly promise: ProviderPromise;
-  /** True if the author allows Showrunner to repeat an unanswered request, which may then be charged twice. */
-  readonly repeatable?: true;
-  readonly policy: StepPolicy;
-}
-
-/** An approval: a person approves or rejects results. */
-export interface ApproveStep extends StepBase {
-  readonly kind: "approve";
-  readonly shows: readonly Reference[];
-  /** True if the person picks one of the shown results. References to the step then resolve to that result. */
-  readonly choose: boolean;
-  readonly message: string | null;
-  readonly yields: Yield;
-  /** Paths of the compared parts, in the order of the shown results. Steps of a part are named `<part>/…`. */
-  readonly parts?: readonly string[];
-}
-
-/** A choice among results, by order or by a scoring function. References to the step resolve to the chosen result. */
-export interface PickStep extends StepBase {
-  readonly kind: "pick";
-  readonly among: readonly Reference[];
-  readonly by: "first" | "score";
-  /** Version of the scoring function, as in {@link TaskStep}. Null for `first`. */
-  readonly version: string | null;
-  readonly yields: Yield;
-  /**
-   * Set if each candidate is made only after the previous one has failed or is late. If absent, all candidates are
-   * made.
-   */
-  readonly second?: SecondChoice;
-  /** The failure policy, as in {@link StepPolicy}. If absent, the pipeline's policy applies. */
-  readonly onFailure?: "continue" | "failFast";
-}
-
-/** Options that are tried in order. An option starts only once the previous one has certainly failed or is late. */
-export interface SecondChoice {
-  /** Paths of the options, in the order of their candidates. The steps of an option are named `<option>/…`. */
-  readonly options: readonly string[];
-  /** True if the next option also starts when moderation refuses the previous one. */
-  readonly afterModeration: boolean;
-  /** How long the service may be unavailable before the next option starts, in milliseconds. Null if the run waits. */
-  readonly awayMs: number | null;
-  /** True if the last option repeats the previous one with a rewritten prompt, after moderation refused it. */
-  readonly rewrites?: true;
-  /** Options that are left out of the plan because they cannot be used, each with the reason. */
-  readonly out: readonly { readonly option: string; readonly reason: string }[];
-}
-
-/**
- * An expansion: a step that adds other steps. They are planned and priced once the value on which they depend exists.
- */
-export interface ExpandStep extends StepBase {
-  readonly kind: "expand";
-  readonly on: Reference;
-  readonly maxSteps: number;
-  /** Version of the function, as in {@link TaskStep}. */
-  readonly version: string;
-  /** Kind of the items in the result list. Null if not declared. */
-  readonly yields: Yield | null;
-  /** Maximum cost of all added steps together, in micro-dollars. */
-  readonly maxCostMicros: number | null;
-}
-
-/** A decision that a step requests from a person. */
-export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message" | "parts">;
-export type ExpandingStep = Omit<ExpandStep, "kind">;
-export type SubmittingStep = Omit<JobStep, "kind">;
-
-/** A step of a plan, of any kind. */
-export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
-
-/** A local file, measured when the plan is made. */
-export interface FileFacts {
-  /** Absolute path of the file. For downloads and bytes, it is the path of Showrunner's copy. */
-  readonly path: string;
-  /** Hash of the URL from which the file was downloaded. */
-  readonly from?: string;
-  readonly sha256: string;
-  readonly sizeBytes: number;
-  readonly contentType: string;
-  /** Duration of a video or audio file, if it can be read from the file's bytes. */
-  readonly durationMs?: number;
-  /** Aspect ratio of an image or video as displayed: width divided by height. */
-  readonly ratio?: number;
-}
+export type * from "./step.ts";
 
 /** A pipeline applied to an input, as plain JSON. Each step comes after the steps that it needs. */
 export interface Plan {
@@ -256,24 +29,64 @@ export interface Plan {
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
-export const FOR_CALLERS = "for-callers";
+/** A step of a plan, of any kind. */
+export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 
-/** A mistake in a plan. All mistakes are reported together. */
-export interface Problem {
-  /** Stable name of the mistake, such as `unknown-field`. */
-  readonly code: string;
-  /** Path of the step. Null if the problem concerns the pipeline's input or the whole plan. */
-  readonly step: string | null;
-  /**
-   * Dotted path of the field, with list indexes in brackets, such as `input.images[0]`. Null if no field is at fault.
-   */
-  readonly field: string | null;
-  /** What is wrong and what to do. */
-  readonly message: string;
-  /** Accepted values or field names, if they are a closed set. */
-  readonly allowed?: readonly string[];
-  /** Successor of a retired model. */
-  readonly replacedBy?: string;
+export type DraftStep =
+  | JobDraft
+  | UploadDraft
+  | ChatDraft
+  | TaskDraft
+  | GenerateDraft
+  | ApproveDraft
+  | PickDraft
+  | ExpandDraft;
+
+/** The kinds of steps that call a model of another provider. Each has an entry in {@link ModelOfKind}. */
+export type ProviderKind = Extract<PlanStep, ProviderStep>["kind"];
+
+/** The models that steps call, by kind of step. */
+export interface ModelOfKind {
+  readonly generate: GenerateModel;
+}
+
+type Of<T, K> = Extract<T, { readonly kind: K }>;
+
+const kinds: { readonly [K in DraftStep["kind"] | PlanStep["kind"]]: StepKind<Of<DraftStep, K>, Of<PlanStep, K>> } = {
+  job: jobKind,
+  upload: uploadKind,
+  chat: chatKind,
+  task: taskKind,
+  generate: generateKind,
+  approve: approveKind,
+  pick: pickKind,
+  expand: expandKind,
+};
+
+export const stepKinds = Object.keys(kinds) as readonly PlanStep["kind"][];
+
+export function kindOf({ kind }: DraftStep | PlanStep): StepKind<DraftStep, PlanStep> {
+  return kinds[kind] as unknown as StepKind<DraftStep, PlanStep>;
+}
+
+export function factsOf(step: PlanStep, known: (path: string) => StepFacts | undefined): StepFacts {
+  return kindOf(step).facts(step, known);
+}
+
+const known = new WeakMap<PlanStep, StepTraits>();
+
+export function traitsOf(step: PlanStep): StepTraits {
+  const before = known.get(step);
+  if (before !== undefined) return before;
+  const traits = kindOf(step).traits(step);
+  known.set(step, traits);
+  return traits;
+}
+
+/** Returns whether the step costs money itself, rather than through the steps that it adds. */
+export function isPaid(step: PlanStep): boolean {
+  const { by } = traitsOf(step).pricing;
+  return by === "quote" || by === "usage";
 }
 
 const indexes = new WeakMap<Plan, ReadonlyMap<string, PlanStep>>();

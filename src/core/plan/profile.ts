@@ -1,7 +1,8 @@
 import { didYouMean, own, suggest } from "../kit/lookup.ts";
 import type { Catalog } from "./catalog-port.ts";
-import type { Draft, DraftJson, DraftStep } from "./draft.ts";
-import type { Json, Problem } from "./plan.ts";
+import type { Draft } from "./draft.ts";
+import type { DraftStep, Json, Problem } from "./plan.ts";
+import type { DraftJson } from "./step.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
 /** Returns whether a path matches a pattern, in which `*` stands for any characters, including `/`. */

@@ -1,7 +1,6 @@
 import { own } from "../kit/lookup.ts";
 import type { CatalogModel, JsonSchema } from "./catalog-port.ts";
-import type { DraftJson } from "./draft.ts";
-import type { Json, MediaKind } from "./plan.ts";
+import type { DraftJson, Json, MediaKind } from "./step.ts";
 
 export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import { outerPaths } from "./diff.ts";
-import type { Draft, DraftStep } from "./draft.ts";
-import type { PickStep, Plan, PlanStep, Problem, SecondChoice } from "./plan.ts";
+import type { Draft } from "./draft.ts";
+import type { PickStep, SecondChoice } from "./kinds/pick.ts";
+import type { DraftStep, Plan, PlanStep, Problem } from "./plan.ts";
 
 export interface Option {
   readonly path: string;

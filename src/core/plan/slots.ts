@@ -1,5 +1,4 @@
-import { traitsOf } from "./kinds/index.ts";
-import type { Plan, PlanStep } from "./plan.ts";
+import { type Plan, type PlanStep, traitsOf } from "./plan.ts";
 
 /** Maximum number of concurrent jobs, chats and local functions. */
 export interface JobLimits {

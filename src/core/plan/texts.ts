@@ -1,6 +1,6 @@
-import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./plain-json.ts";
-import type { PlanStep } from "./plan.ts";
+import type { DraftStep, PlanStep } from "./plan.ts";
+import type { DraftJson } from "./step.ts";
 
 /** A replacement of text in every input of a run. */
 export interface TextChange {

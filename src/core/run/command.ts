@@ -1,20 +1,34 @@
 import type { StepState } from "../journal/state.ts";
-import { stepKinds } from "../plan/index.ts";
-import type { Json, PlanStep } from "../plan/plan.ts";
+import { type Json, type PlanStep, type ProviderKind, stepKinds } from "../plan/plan.ts";
 
 /**
  * A step's work that needs neither a paid request nor a person. Media in `input` are `{ $file: { sha256, contentType }
  * }`.
  */
 type OwnWork = {
-  readonly [K in Exclude<PlanStep["kind"], Apart>]: {
+  readonly [K in Exclude<PlanStep["kind"], Apart | ProviderKind>]: {
     readonly type: K;
     readonly step: string;
     readonly input: Json;
   };
-}[Exclude<PlanStep["kind"], Apart>];
+}[Exclude<PlanStep["kind"], Apart | ProviderKind>];
 
-type Apart = "job" | "chat" | "generate" | "approve";
+type Apart = "job" | "chat" | "approve";
+
+/** Sends a request to a model of a provider. */
+export type ProviderRequest = {
+  readonly [K in ProviderKind]: {
+    readonly type: K;
+    readonly step: string;
+    readonly attempt: number;
+    readonly key: string;
+    readonly model: string;
+    /** The resolved input, with media as `{ $file: { sha256, contentType } }`. */
+    readonly input: Json;
+    /** True if an earlier request with the same key may have been accepted. */
+    readonly mayExist: boolean;
+  };
+}[ProviderKind];
 
 /** A command to the engine, which executes it and reports the outcome as events. */
 export type Command =
@@ -55,17 +69,7 @@ export type Command =
       readonly input: Json;
       readonly maxCostMicros: number;
     }
-  | {
-      readonly type: "generate";
-      readonly step: string;
-      readonly attempt: number;
-      readonly key: string;
-      readonly model: string;
-      /** The resolved input, with media as `{ $file: { sha256, contentType } }`. */
-      readonly input: Json;
-      /** True if an earlier request with the same key may have been accepted. */
-      readonly mayExist: boolean;
-    }
+  | ProviderRequest
   /** Asks a provider for the outcome of a request that it accepted. */
   | { readonly type: "operation"; readonly step: string; readonly attempt: number }
   | OwnWork

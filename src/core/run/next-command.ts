@@ -1,8 +1,7 @@
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd, wholeCents } from "../kit/money.ts";
 import { shellWord } from "../kit/value-text.ts";
-import { traitsOf } from "../plan/index.ts";
-import type { PlanStep, Reference } from "../plan/plan.ts";
+import { type PlanStep, type Reference, traitsOf } from "../plan/plan.ts";
 import { pastedFlag } from "./budget-pause.ts";
 import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";

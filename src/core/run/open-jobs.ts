@@ -1,7 +1,6 @@
 import { type AttemptState, lastAttempt, ownAttempts, type RunState, type StepState } from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
-import { traitsOf } from "../plan/index.ts";
-import type { PlanStep } from "../plan/plan.ts";
+import { type PlanStep, traitsOf } from "../plan/plan.ts";
 
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,

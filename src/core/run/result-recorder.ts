@@ -1,8 +1,7 @@
 import type { RunEvent } from "../journal/events.ts";
 import { activeMs, drivenSince, type RunState } from "../journal/state.ts";
 import type { CacheEntry, StoredResult } from "../journal/store.ts";
-import { traitsOf } from "../plan/index.ts";
-import { type PlanStep, stepNamed } from "../plan/plan.ts";
+import { type PlanStep, stepNamed, traitsOf } from "../plan/plan.ts";
 import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 

@@ -10,8 +10,7 @@ import {
   type StepState,
 } from "../journal/state.ts";
 import { DAY_MS, HOUR_MS } from "../kit/duration.ts";
-import { traitsOf } from "../plan/index.ts";
-import { type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
+import { type PlanStep, type Reference, stepNamed, traitsOf } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
 /** An earlier output is reused only if it stays available for longer than this. */

@@ -2,8 +2,7 @@ import TinyQueue from "tinyqueue";
 import { type RunEvent, specOf } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, type RunState } from "../journal/state.ts";
 import { DAY_MS } from "../kit/duration.ts";
-import { traitsOf } from "../plan/index.ts";
-import type { Plan, PlanStep } from "../plan/plan.ts";
+import { type Plan, type PlanStep, traitsOf } from "../plan/plan.ts";
 import { type Command, commandId } from "./command.ts";
 import { type DecideContext, type Decision, DecisionBuilder } from "./decision-builder.ts";
 import { raisedHolds } from "./headroom.ts";
@@ -294,7 +293,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   };
   const isSeenThrough = (command: Command) => {
     const { type } = command;
-    if (type === "submit" || type === "generate") return command.mayExist;
+    if ("mayExist" in command) return command.mayExist;
     return type === "follow" || type === "settle" || type === "download" || type === "operation";
   };
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };

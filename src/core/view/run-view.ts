@@ -12,9 +12,8 @@ import {
 } from "../journal/state.ts";
 import type { InboxEntry, JournalStore } from "../journal/store.ts";
 import { own } from "../kit/lookup.ts";
-import { traitsOf } from "../plan/index.ts";
 import { schemaAt } from "../plan/kinds/kind.ts";
-import { type Decision, type Json, type Reference, stepNamed } from "../plan/plan.ts";
+import { type Decision, type Json, type Reference, stepNamed, traitsOf } from "../plan/plan.ts";
 import { type OpenDecision, openDecisions } from "../run/decisions.ts";
 import { foresee } from "../run/inbox.ts";
 import { changeable, offered } from "../run/kinds/approve.ts";

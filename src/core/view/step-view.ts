@@ -13,8 +13,7 @@ import {
 } from "../journal/state.ts";
 import type { Late } from "../kit/duration.ts";
 import { stepStates } from "../lifecycle/index.ts";
-import { traitsOf } from "../plan/index.ts";
-import type { Json, PlanStep } from "../plan/plan.ts";
+import { type Json, type PlanStep, traitsOf } from "../plan/plan.ts";
 import { runKind } from "../run/kinds/index.ts";
 import type { StepActivity } from "../run/kinds/kind.ts";
 import { isOverdue, requestInFlight } from "../run/open-jobs.ts";

@@ -1,7 +1,6 @@
 import type { TimelineWriter } from "../journal/events/spec.ts";
 import { type OutputFacts, type StoredEvent, specOf } from "../journal/events.ts";
-import { traitsOf } from "../plan/index.ts";
-import type { PlanStep } from "../plan/plan.ts";
+import { type PlanStep, traitsOf } from "../plan/plan.ts";
 import { runKind } from "../run/kinds/index.ts";
 
 /** `queue` ends when rendering starts, `render` when the job ends, `download` when the last copy is on disk. */

@@ -8,7 +8,7 @@ import type {
   GenerateSpeech,
   GenerateVideo,
 } from "../../../src/core/define/steps/generate.ts";
-import type { ImageModel, SpeechModel, VideoModel } from "../../../src/core/plan/generate-model.ts";
+import type { ImageModel, SpeechModel, VideoModel } from "../../../src/core/plan/kinds/generate.ts";
 
 declare const generate: StepMethods["generate"];
 declare const [image, video, speech]: [ImageModelV4, Experimental_VideoModelV4, SpeechModelV4];

@@ -12,7 +12,8 @@ import {
   type Returns,
 } from "../../../src/core/define/index.ts";
 import { makePlan, type PlanContext, resolveInput } from "../../../src/core/plan/index.ts";
-import type { FileFacts, JobStep, Plan, Problem } from "../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
+import type { FileFacts, Plan, Problem } from "../../../src/core/plan/plan.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 
 const facts = (contentType: string, sizeBytes = 9): FileFacts => ({

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { askStatus } from "../../../src/core/engine/generate/ask-status.ts";
-import type { VideoModel } from "../../../src/core/plan/generate-model.ts";
+import type { VideoModel } from "../../../src/core/plan/kinds/generate.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { settle } from "../../support/simulated-clock.ts";

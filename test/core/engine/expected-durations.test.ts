@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ExpectedDurations } from "../../../src/core/engine/price/expected.ts";
 import { readFamilies } from "../../../src/core/families/index.ts";
-import type { JobStep } from "../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
 import { job } from "../run/support/plans.ts";
 
 const film = (model = "reel-1"): JobStep => ({ ...job("film"), model, yields: "video" });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createClient } from "../../../src/core/api/index.ts";
 import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
-import type { UploadStep } from "../../../src/core/plan/plan.ts";
+import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
 import { pipeline } from "../../../src/index.ts";
 import { mediaSamples, type SampleName, soundOnlyWebm } from "../../local-service/support/media-samples.ts";
 import { start } from "../../local-service/support/service.ts";

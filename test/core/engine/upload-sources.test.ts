@@ -6,7 +6,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { fetchFile } from "../../../src/core/engine/media/open-file.ts";
-import type { UploadStep } from "../../../src/core/plan/plan.ts";
+import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
 import { pipeline } from "../../../src/index.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";

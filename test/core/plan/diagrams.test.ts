@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { criticalPath, diffPlans, expectedSpanMs, planMermaid } from "../../../src/core/plan/index.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
 import { fingerprint } from "../../../src/core/plan/plain-json.ts";
-import type { JobStep, Plan, PlanStep } from "../../../src/core/plan/plan.ts";
+import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import { listSchedule, planGraph } from "../../bench/list-schedule.ts";
 
 const step = (path: string, needs: readonly string[] = [], more: Partial<JobStep> = {}): JobStep => {

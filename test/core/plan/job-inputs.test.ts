@@ -4,7 +4,7 @@ import { models } from "../../../recipes/models.ts";
 import { draft, pipeline } from "../../../src/core/define/index.ts";
 import type { CatalogModel } from "../../../src/core/plan/catalog-port.ts";
 import { makePlan, type PlanContext, voiceKey, voicesNamedIn, withSeeds } from "../../../src/core/plan/index.ts";
-import type { JobStep } from "../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
 import { context, planned } from "./support/planned.ts";
 
 const anna = { id: "voice_1", name: "Anna", labels: { language: "en", gender: "female" } };

@@ -15,7 +15,12 @@ import {
   type ValueHandle,
 } from "../../../src/core/define/index.ts";
 import { resolveInput, traitsOf } from "../../../src/core/plan/index.ts";
-import type { ChatStep, ExpandStep, JobStep, Json, PickStep, TaskStep } from "../../../src/core/plan/plan.ts";
+import type { ChatStep } from "../../../src/core/plan/kinds/chat.ts";
+import type { ExpandStep } from "../../../src/core/plan/kinds/expand.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
+import type { PickStep } from "../../../src/core/plan/kinds/pick.ts";
+import type { TaskStep } from "../../../src/core/plan/kinds/task.ts";
+import type { Json } from "../../../src/core/plan/plan.ts";
 import { expanded, planned } from "./support/planned.ts";
 
 const picture = { prompt: "x" };

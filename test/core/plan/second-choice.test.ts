@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import type { Builder, Handle, StepMethods } from "../../../src/core/define/index.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
-import type { ApproveStep, JobStep, PickStep } from "../../../src/core/plan/plan.ts";
+import type { ApproveStep } from "../../../src/core/plan/kinds/approve.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
+import type { PickStep } from "../../../src/core/plan/kinds/pick.ts";
 import {
   givesWay,
   hasNext,

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { DraftStep } from "../../../src/core/plan/draft.ts";
-import type { PlanStep } from "../../../src/core/plan/plan.ts";
+import type { DraftStep, PlanStep } from "../../../src/core/plan/plan.ts";
 import { placesOf, repeatedTexts, withInputs, withTexts } from "../../../src/core/plan/texts.ts";
 
 const change = { before: "A quay at night", after: "A quay at noon" };

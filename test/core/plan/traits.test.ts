@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { traitsOf } from "../../../src/core/plan/index.ts";
-import type { PlanStep } from "../../../src/core/plan/plan.ts";
+import { type PlanStep, traitsOf } from "../../../src/core/plan/plan.ts";
 import { job, ref } from "../run/support/plans.ts";
 import { chat, expansion, gate, generate, pick, task, upload, valueRef } from "../run/support/steps.ts";
 

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import type { VideoModel } from "../../../src/core/plan/generate-model.ts";
+import type { VideoModel } from "../../../src/core/plan/kinds/generate.ts";
 import { providerOf } from "../../../src/core/providers.ts";
 import { pipeline } from "../../../src/index.ts";
 import { describeNeeding } from "../../support/absence.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type AttemptState, newAttempt, type RunState } from "../../../src/core/journal/state.ts";
-import type { ChatStep, Json } from "../../../src/core/plan/plan.ts";
+import type { ChatStep } from "../../../src/core/plan/kinds/chat.ts";
+import type { Json } from "../../../src/core/plan/plan.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import { decidedOf, NOW, runningState } from "./support/decided.ts";
 import { chat } from "./support/steps.ts";

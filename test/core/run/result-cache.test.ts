@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { apply, newRun, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import type { JobStep, Json, Plan } from "../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
+import type { Json, Plan } from "../../../src/core/plan/plan.ts";
 import { currentIdentity } from "../../../src/core/run/request-identity.ts";
 import { ResultRecorder } from "../../../src/core/run/result-recorder.ts";
 

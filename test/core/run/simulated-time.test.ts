@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { JobStep } from "../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
 import type { JobLimits } from "../../../src/core/plan/slots.ts";
 import { listSchedule, planGraph } from "../../bench/list-schedule.ts";
 import { FakeRun, PRICE } from "./support/fake-run.ts";

@@ -12,6 +12,9 @@ import {
   ModelOfKind,
   PartialResultOf,
   Pipeline,
+  Plan,
+  PlanStep,
+  ProviderKind,
   ResultOf,
   Returns,
 } from "./pipeline.js";
@@ -21,11 +24,9 @@ import {
 } from "./job.js";
 import {
   Json,
-  Plan,
-  PlanStep,
   Problem,
   Reference,
-} from "./plan.js";
+} from "./step.js";
 import {
   RunDocument,
 } from "./document-schema.js";
@@ -964,7 +965,7 @@ interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
-type Substitutes = { readonly [K in keyof ModelOfKind]: (model: ModelOfKind[K], step: Extract<PlanStep, {
+type Substitutes = { readonly [K in ProviderKind]: (model: ModelOfKind[K], step: Extract<PlanStep, {
   readonly kind: K;
 }>) => ModelOfKind[K] };
 interface CapOption {
@@ -1321,12 +1322,21 @@ interface MediaGarbage {
     readonly dryRun: boolean;
   }): Promise<number>;
 }
-type OwnWork = { readonly [K in Exclude<PlanStep["kind"], Apart>]: {
+type OwnWork = { readonly [K in Exclude<PlanStep["kind"], Apart | ProviderKind>]: {
   readonly type: K;
   readonly step: string;
   readonly input: Json;
-} }[Exclude<PlanStep["kind"], Apart>];
-type Apart = "job" | "chat" | "generate" | "approve";
+} }[Exclude<PlanStep["kind"], Apart | ProviderKind>];
+type Apart = "job" | "chat" | "approve";
+type ProviderRequest = { readonly [K in ProviderKind]: {
+  readonly type: K;
+  readonly step: string;
+  readonly attempt: number;
+  readonly key: string;
+  readonly model: string; 
+  readonly input: Json; 
+  readonly mayExist: boolean;
+} }[ProviderKind];
 type Command = {
   readonly type: "quote";
   readonly step: string;
@@ -1365,15 +1375,7 @@ type Command = {
   readonly model: string;
   readonly input: Json;
   readonly maxCostMicros: number;
-} | {
-  readonly type: "generate";
-  readonly step: string;
-  readonly attempt: number;
-  readonly key: string;
-  readonly model: string; 
-  readonly input: Json; 
-  readonly mayExist: boolean;
-} | {
+} | ProviderRequest | {
   readonly type: "operation";
   readonly step: string;
   readonly attempt: number;

@@ -5,7 +5,7 @@ import {
   Json,
   MediaKind,
   Yield,
-} from "./plan.js";
+} from "./step.js";
 import {
   z,
 } from "zod";

@@ -3,11 +3,20 @@ import {
   Family,
 } from "./families.js";
 import {
+  Decision,
+  ExpandingStep,
   FailurePolicy,
+  FileFacts,
+  FileKind,
   Json,
   MediaKind,
+  ProviderStep,
+  Reference,
+  StepBase,
+  StepPolicy,
+  SubmittingStep,
   Yield,
-} from "./plan.js";
+} from "./step.js";
 import {
   ApproveMethod,
   ChatMethod,
@@ -70,6 +79,28 @@ interface Catalog {
   family(id: string): Family | null;
   check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
 }
+interface ApproveStep extends StepBase, Decision {
+  readonly kind: "approve";
+  readonly yields: Yield;
+}
+interface ChatStep extends StepBase {
+  readonly kind: "chat";
+  readonly model: string;
+  readonly input: Json;
+  readonly schema: Json | null;
+  readonly repairs: number;
+  readonly once?: true;
+  readonly yields: "value";
+  readonly policy: StepPolicy;
+}
+interface ExpandStep extends ExpandingStep {
+  readonly kind: "expand";
+}
+interface GenerateStep extends ProviderStep {
+  readonly kind: "generate";
+  readonly yields: MediaKind;
+  readonly outputs: number;
+}
 interface ModelBase {
   readonly specificationVersion: "v4";
   readonly provider: string;
@@ -92,9 +123,6 @@ interface SpeechModel extends ModelBase {
   doGenerate(options: never): PromiseLike<SpeechAnswer>;
 }
 type GenerateModel = ImageModel | VideoModel | SpeechModel;
-interface ModelOfKind {
-  readonly generate: GenerateModel;
-}
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
@@ -134,6 +162,66 @@ type StatusAnswer = ({
   readonly status: "error";
   readonly error: string;
 } & AnswerBase);
+interface JobStep extends SubmittingStep {
+  readonly kind: "job";
+}
+interface PickStep extends StepBase {
+  readonly kind: "pick";
+  readonly among: readonly Reference[];
+  readonly by: "first" | "score";
+  readonly version: string | null;
+  readonly yields: Yield;
+  readonly second?: SecondChoice;
+  readonly onFailure?: "continue" | "failFast";
+}
+interface SecondChoice {
+  readonly options: readonly string[];
+  readonly afterModeration: boolean;
+  readonly awayMs: number | null;
+  readonly rewrites?: true;
+  readonly out: readonly {
+    readonly option: string;
+    readonly reason: string;
+  }[];
+}
+interface TaskStep extends StepBase {
+  readonly kind: "task";
+  readonly input: Json;
+  readonly version: string;
+  readonly files: readonly {
+    readonly name: string;
+    readonly kind: FileKind;
+  }[];
+  readonly yields: FileKind | "value";
+  readonly policy: StepPolicy;
+}
+interface UploadStep extends StepBase {
+  readonly kind: "upload";
+  readonly yields: MediaKind;
+  readonly file: FileFacts;
+}
+interface Plan {
+  readonly version: 1;
+  readonly pipeline: string;
+  readonly steps: readonly PlanStep[];
+  readonly returns: {
+    readonly [name: string]: Returned;
+  };
+  readonly onFailure?: FailurePolicy;
+  readonly groups?: {
+    readonly [prefix: string]: {
+      readonly maxCostMicros: number;
+    };
+  };
+}
+type Returned = Reference | readonly Returned[] | {
+  readonly [name: string]: Returned;
+};
+type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
+type ProviderKind = Extract<PlanStep, ProviderStep>["kind"];
+interface ModelOfKind {
+  readonly generate: GenerateModel;
+}
 type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 declare function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string>;
 interface MediaResult {
@@ -350,6 +438,9 @@ export {
   ModelOfKind,
   PartialResultOf,
   Pipeline,
+  Plan,
+  PlanStep,
+  ProviderKind,
   ResultOf,
   Returns,
   UntypedResult,

@@ -16,7 +16,7 @@ import {
 } from "../chunks/job.js";
 import {
   MediaKind,
-} from "../chunks/plan.js";
+} from "../chunks/step.js";
 import {
   ShowrunnerError,
 } from "../chunks/errors.js";

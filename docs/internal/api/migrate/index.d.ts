@@ -5,12 +5,12 @@ import {
 import {
   Catalog,
   Pipeline,
+  Plan,
 } from "../chunks/pipeline.js";
 import {
   Json,
   MediaKind,
-  Plan,
-} from "../chunks/plan.js";
+} from "../chunks/step.js";
 
 type MediaBounds = {
   readonly [annotation: string]: number;

@@ -1,5 +1,7 @@
-import type { Candidate, DraftReference, PickDraft, Requirement } from "../../plan/draft.ts";
+import type { Candidate, Requirement } from "../../plan/draft.ts";
+import type { PickDraft } from "../../plan/kinds/pick.ts";
 import type { FailurePolicy } from "../../plan/plan.ts";
+import type { DraftReference } from "../../plan/step.ts";
 import {
   chosenHandle,
   type Handle,

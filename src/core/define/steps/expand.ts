@@ -1,5 +1,6 @@
-import type { Draft, DraftReference } from "../../plan/draft.ts";
+import type { Draft } from "../../plan/draft.ts";
 import type { Json, Yield } from "../../plan/plan.ts";
+import type { DraftReference } from "../../plan/step.ts";
 import { errorText, thrownProblem } from "../errors.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { expandHandle, pointerOf } from "../handle.ts";

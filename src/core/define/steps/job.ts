@@ -1,6 +1,7 @@
 import { didYouMean } from "../../kit/lookup.ts";
-import type { Candidate, DraftJson, DraftReference, Requirement } from "../../plan/draft.ts";
-import { type MediaKind, NOT_ACCEPTED, type StepPolicy } from "../../plan/plan.ts";
+import type { Candidate, Requirement } from "../../plan/draft.ts";
+import type { MediaKind, StepPolicy } from "../../plan/plan.ts";
+import { type DraftJson, type DraftReference, NOT_ACCEPTED } from "../../plan/step.ts";
 import {
   chosenHandle,
   fieldsOf,

@@ -1,5 +1,5 @@
-import type { DraftJson } from "../../plan/draft.ts";
 import type { StepPolicy } from "../../plan/plan.ts";
+import type { DraftJson } from "../../plan/step.ts";
 import type { Handle, Yields } from "../handle.ts";
 import { chosenHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";

@@ -1,8 +1,7 @@
 import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
-import { traitsOf } from "../../plan/index.ts";
-import { type Plan, stepNamed } from "../../plan/plan.ts";
+import { type Plan, stepNamed, traitsOf } from "../../plan/plan.ts";
 import { ownLimitMicros } from "../../run/headroom.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { quotedEvents, resumeEvents } from "../../run/rerun.ts";

@@ -5,7 +5,8 @@ import { isRunFinal, type OutputState, planStep, type RunState } from "../../jou
 import type { RunUpdate } from "../../journal/store.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { isReference } from "../../plan/index.ts";
-import type { Reference, Returned, UploadStep } from "../../plan/plan.ts";
+import type { UploadStep } from "../../plan/kinds/upload.ts";
+import type { Reference, Returned } from "../../plan/plan.ts";
 import { type OpenJob, openJobs } from "../../run/open-jobs.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import type { RunDocument } from "../../view/document-schema.ts";

@@ -6,7 +6,8 @@ import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { attemptOf, planStep } from "../../journal/state.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
 import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
-import type { ChatStep, Json } from "../../plan/plan.ts";
+import type { ChatStep } from "../../plan/kinds/chat.ts";
+import type { Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { plain } from "../../run/resolve.ts";
 import {

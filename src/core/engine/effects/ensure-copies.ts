@@ -4,7 +4,7 @@ import { type AttemptState, lastAttempt, outputsOf, planStep, type RunState } fr
 import { ownText } from "../../kit/clean-text.ts";
 import { dollars } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { UploadStep } from "../../plan/plan.ts";
+import type { UploadStep } from "../../plan/kinds/upload.ts";
 import { isStoreError, MediaLostError } from "../media/media-errors.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 import { done, type EffectResult, judge, retryOrPause } from "../service/service-answers.ts";

@@ -1,8 +1,9 @@
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
-import { traitsOf } from "../../plan/index.ts";
-import { type ExpandStep, FOR_CALLERS, type Problem } from "../../plan/plan.ts";
+import type { ExpandStep } from "../../plan/kinds/expand.ts";
+import { type Problem, traitsOf } from "../../plan/plan.ts";
+import { FOR_CALLERS } from "../../plan/step.ts";
 import { quotedEvents } from "../../run/rerun.ts";
 import { done, journalError, judge, retryOrPause } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";

@@ -1,5 +1,6 @@
 import { inRun } from "../../api/index.ts";
 import type { Command } from "../../run/command.ts";
+import { renderingModel, type Substitutes } from "../service/rehearsal.ts";
 import type { EffectResult } from "../service/service-answers.ts";
 import { chat } from "./chat.ts";
 import { download, place } from "./download.ts";
@@ -33,6 +34,11 @@ const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   reuse,
   place,
 };
+
+/** Returns {@link Substitutes} with which a run calls only the local service, and no provider. */
+export function rehearsal(serviceUrl: string): Substitutes {
+  return { generate: (model, step) => renderingModel(serviceUrl, model, step) };
+}
 
 export function perform(command: Command, context: EffectContext): Promise<EffectResult> {
   const effect = effects[command.type] as Effect<Command["type"]>;

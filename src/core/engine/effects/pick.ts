@@ -1,7 +1,7 @@
 import type { LocalFile } from "../../define/index.ts";
 import { planStep } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
-import type { PickStep } from "../../plan/plan.ts";
+import type { PickStep } from "../../plan/kinds/pick.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
 import { isStoreError } from "../media/media-errors.ts";
 import { done } from "../service/service-answers.ts";

@@ -1,5 +1,5 @@
 import { withRoutes } from "../../network/index.ts";
-import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
+import type { StatusAnswer, VideoModel } from "../../plan/kinds/generate.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers.ts";
 

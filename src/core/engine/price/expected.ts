@@ -2,8 +2,15 @@ import type { Families } from "../../families/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { ownText } from "../../kit/clean-text.ts";
 import type { KnownMedia, LocalFunction } from "../../plan/draft.ts";
-import { traitsOf } from "../../plan/index.ts";
-import { type Json, type Plan, type PlanStep, type Problem, type Reference, stepNamed } from "../../plan/plan.ts";
+import {
+  type Json,
+  type Plan,
+  type PlanStep,
+  type Problem,
+  type Reference,
+  stepNamed,
+  traitsOf,
+} from "../../plan/plan.ts";
 import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;

@@ -2,7 +2,8 @@ import { ApiError, answerOf } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { outputsOf, type RunState } from "../../journal/state.ts";
 import { cleanText } from "../../kit/clean-text.ts";
-import { FOR_CALLERS, type Json, type Problem } from "../../plan/plan.ts";
+import type { Json, Problem } from "../../plan/plan.ts";
+import { FOR_CALLERS } from "../../plan/step.ts";
 import { lapse } from "../../run/retention.ts";
 import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
 

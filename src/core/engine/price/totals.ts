@@ -1,7 +1,6 @@
 import type { PriceBasis } from "../../journal/events.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { Catalog } from "../../plan/catalog-port.ts";
-import type { DraftStep } from "../../plan/draft.ts";
 import {
   expansionsIn,
   givesWay,
@@ -13,7 +12,7 @@ import {
   repeatedTexts,
   traitsOf,
 } from "../../plan/index.ts";
-import type { Plan, Problem } from "../../plan/plan.ts";
+import type { DraftStep, Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 
 /** A possible mistake in a plan that can run. */

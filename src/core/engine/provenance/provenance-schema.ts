@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { sourceTypes } from "../../marks/index.ts";
-import { stepKinds } from "../../plan/index.ts";
-import type { Json } from "../../plan/plan.ts";
+import { type Json, stepKinds } from "../../plan/plan.ts";
 
 const json: z.ZodType<Json> = z.json();
 const instant = z.iso.datetime();

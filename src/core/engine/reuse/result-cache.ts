@@ -20,8 +20,7 @@ import {
 } from "../../journal/state.ts";
 import type { JournalStore, StoredResult } from "../../journal/store.ts";
 import { ownVersion } from "../../kit/own-version.ts";
-import { traitsOf } from "../../plan/index.ts";
-import { type Json, type Plan, type PlanStep, type Reference, stepNamed } from "../../plan/plan.ts";
+import { type Json, type Plan, type PlanStep, type Reference, stepNamed, traitsOf } from "../../plan/plan.ts";
 import { runKind } from "../../run/kinds/index.ts";
 import { gateOf, readiness } from "../../run/readiness.ts";
 import { type CacheableStep, currentIdentity, isCacheable, requestIdentity } from "../../run/request-identity.ts";

@@ -1,10 +1,10 @@
 import { fetchForOperator } from "../../network/index.ts";
-import type { GenerateModel, ModelOfKind } from "../../plan/generate-model.ts";
-import type { GenerateStep, Json, PlanStep } from "../../plan/plan.ts";
+import type { GenerateModel, GenerateStep } from "../../plan/kinds/generate.ts";
+import type { Json, ModelOfKind, PlanStep, ProviderKind } from "../../plan/plan.ts";
 
 /** For each kind of step that calls a model, a function that returns the model to call instead. */
 export type Substitutes = {
-  readonly [K in keyof ModelOfKind]: (
+  readonly [K in ProviderKind]: (
     model: ModelOfKind[K],
     step: Extract<PlanStep, { readonly kind: K }>,
   ) => ModelOfKind[K];
@@ -12,12 +12,8 @@ export type Substitutes = {
 
 const RENDER_MS = 10 * 60_000;
 
-/** Returns {@link Substitutes} that let the local service make all media in the requested kind, size and length. */
-export function rehearsal(serviceUrl: string): Substitutes {
-  return { generate: (model, step) => rendering(serviceUrl, model, step) };
-}
-
-function rendering(serviceUrl: string, model: GenerateModel, step: GenerateStep): GenerateModel {
+/** Returns a model whose media the local service makes in the requested kind, size and length. */
+export function renderingModel(serviceUrl: string, model: GenerateModel, step: GenerateStep): GenerateModel {
   const { provider, modelId } = model;
   const render = (options: CallOptions) => rendered(serviceUrl, step, options);
   const base = { specificationVersion: "v4", provider, modelId, maxImagesPerCall: undefined } as const;

@@ -28,6 +28,7 @@ import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts
 import { changesLimits, RunSupervisor } from "../drive/run-supervisor.ts";
 import { JobOwners } from "../effects/effect.ts";
 import { functionsFor, withSubstitutes } from "../effects/functions.ts";
+import { rehearsal } from "../effects/index.ts";
 import { PlanProblemsError, RunDiffersError } from "../errors.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { openMedia } from "../media/open-media.ts";
@@ -52,7 +53,7 @@ import {
 import type { Planner } from "../price/planner.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
 import { openService } from "../service/embedded-service.ts";
-import { rehearsal, type Substitutes } from "../service/rehearsal.ts";
+import type { Substitutes } from "../service/rehearsal.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
 import { type LocalWork, RunSlices, type Slice, type SliceOptions } from "../slice/run-slices.ts";
 import { createRun, type Parts, PlannedRuns } from "./planned-runs.ts";

@@ -1,7 +1,20 @@
-import type { ApproveDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
-import type { ApproveStep } from "../plan.ts";
-import { bindAmong, bindWhen, needsOf, oneOf, type StepKind, shown, UNKNOWN } from "./kind.ts";
+import type { Decision, DraftReference, DraftStepBase, StepBase, Yield } from "../step.ts";
+import { bindAmong, bindWhen, needsOf, oneOf, PLAIN, type StepKind, shown, UNKNOWN } from "./kind.ts";
+
+/** An approval: a person approves or rejects results. */
+export interface ApproveStep extends StepBase, Decision {
+  readonly kind: "approve";
+  readonly yields: Yield;
+}
+
+export interface ApproveDraft extends DraftStepBase {
+  readonly kind: "approve";
+  readonly shows: readonly DraftReference[];
+  readonly choose: boolean;
+  readonly message: string | null;
+  readonly parts?: readonly string[];
+}
 
 export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   files: () => [],
@@ -30,6 +43,7 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   },
   facts: ({ choose, shows, yields }, known) => (choose ? oneOf : shown)(shows, yields, known),
   traits: ({ path, shows, choose, message, parts }) => ({
+    ...PLAIN,
     noun: "decision",
     note: parts !== undefined ? "a person compares" : choose ? "a person chooses" : "a person approves",
     subject: message,
@@ -39,17 +53,8 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     requested: { shows, choose },
     pricing: { by: "nothing" },
     typicalMs: 0,
-    modality: null,
-    needsCode: false,
-    readsFiles: false,
     decision: { path, shows, choose, message, ...(parts !== undefined && { parts }) },
-    submits: null,
-    provider: null,
-    reuse: null,
-    file: null,
     standsFor: shows,
     isChoice: choose,
-    expansion: null,
-    keeps: true,
   }),
 };

@@ -1,6 +1,5 @@
-import type { DraftAsset, DraftJson, DraftReference } from "../draft.ts";
-import type { Json, MediaKind, Reference } from "../plan.ts";
 import type { AcceptedMedia, SchemaLocation } from "../schema.ts";
+import type { DraftAsset, DraftJson, DraftReference, Json, MediaKind, Reference } from "../step.ts";
 import { bindFreeInput, completeRef, type Planning, type StepFacts, valueAt } from "./kind.ts";
 
 type Literal = string | { readonly [key: string]: DraftJson };

@@ -1,16 +1,48 @@
-import type { ChatDraft, Draft } from "../draft.ts";
 import { fingerprint, referencesOf } from "../plain-json.ts";
-import type { ChatStep, Reference } from "../plan.ts";
+import type { DraftJson, DraftStepBase, Json, Reference, StepBase, StepPolicy } from "../step.ts";
 import {
   bindFreeInput,
   bindWhen,
   checkReadable,
   needsOf,
+  PLAIN,
   type Planning,
   type StepFacts,
   type StepKind,
   VALUE,
 } from "./kind.ts";
+
+/**
+ * A request to a chat model, executed at least once. The service has no idempotency keys for chats, so a crash may lead
+ * to a second paid request. Requires `maxCostMicros`, for the step or for the run.
+ */
+export interface ChatStep extends StepBase {
+  readonly kind: "chat";
+  readonly model: string;
+  /** Request body without `model`: `messages` and the service's other fields, with {@link Reference}s to values. */
+  readonly input: Json;
+  /** JSON Schema that the answer must match. Null if the answer is plain text. */
+  readonly schema: Json | null;
+  /** How many times an answer that does not match the schema may be sent back to be repaired. */
+  readonly repairs: number;
+  /**
+   * True if an unanswered request is never repeated, because it may have been charged. If absent, Showrunner may repeat
+   * the request.
+   */
+  readonly once?: true;
+  readonly yields: "value";
+  readonly policy: StepPolicy;
+}
+
+export interface ChatDraft extends DraftStepBase {
+  readonly kind: "chat";
+  readonly model: string;
+  readonly input: DraftJson;
+  readonly schema: Json | null;
+  readonly repairs: number;
+  readonly once?: true;
+  readonly policy: StepPolicy;
+}
 
 const ONLY_TEXT =
   "a chat accepts text and values, and pictures only in its images field; for other media, use a task or a job";
@@ -54,9 +86,9 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   },
   facts: ({ schema }) => ({ ...VALUE, schema: schema ?? { type: "string" } }),
   traits: ({ model, input, schema, policy }) => ({
+    ...PLAIN,
     noun: "chat",
     note: model,
-    subject: null,
     brackets: [">", "]"],
     icon: "value",
     uses: referencesOf(input),
@@ -64,23 +96,10 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chat is billed by the tokens used" },
     typicalMs: 5_000,
     modality: "chat",
-    needsCode: false,
     readsFiles: referencesOf(input).some(({ as }) => as !== "value"),
-    decision: null,
-    submits: null,
-    provider: null,
     reuse: () => ({ kind: "chat", model, schema }),
-    file: null,
-    standsFor: [],
-    isChoice: false,
-    expansion: null,
-    keeps: true,
   }),
 };
-
-export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
-  return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
-}
 
 function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, planning: Planning): void {
   const kind = ref.as === "value" || ref.as === "voice" ? "no picture" : ref.kind;

@@ -1,9 +1,107 @@
 import { didYouMean } from "../../kit/lookup.ts";
 import { providerPromise } from "../../providers.ts";
-import type { DraftJson, GenerateDraft } from "../draft.ts";
 import { fingerprint, referencesOf } from "../plain-json.ts";
-import type { GenerateStep, Json, MediaKind, ProviderPromise, Reference } from "../plan.ts";
-import { bindFreeInput, bindWhen, checkReadable, MEDIA, needsOf, type Planning, type StepKind } from "./kind.ts";
+import type {
+  DraftJson,
+  DraftStepBase,
+  Json,
+  MediaKind,
+  ProviderPromise,
+  ProviderStep,
+  Reference,
+  StepPolicy,
+} from "../step.ts";
+import { bindFreeInput, bindWhen, checkReadable, MEDIA, needsOf, PLAIN, type Planning, type StepKind } from "./kind.ts";
+
+/** A request to an image, video or speech model of another provider. */
+export interface GenerateStep extends ProviderStep {
+  readonly kind: "generate";
+  readonly yields: MediaKind;
+  /** Number of outputs that the input requests. */
+  readonly outputs: number;
+}
+
+export interface GenerateDraft extends DraftStepBase {
+  readonly kind: "generate";
+  readonly model: string;
+  readonly provider: string;
+  readonly input: DraftJson;
+  readonly yields: MediaKind;
+  readonly isFindable: boolean;
+  readonly repeatable: boolean;
+  readonly mostOutputs: number | null;
+  readonly price: { readonly micros: number; readonly of: DraftJson } | null;
+  readonly policy: StepPolicy;
+}
+
+/**
+ * What all AI SDK models of specification v4 have in common. These types repeat those of `@ai-sdk/provider`, and a test
+ * compares them.
+ */
+interface ModelBase {
+  readonly specificationVersion: "v4";
+  /** The provider's name, such as `fal.image`. */
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+type MostPerCall =
+  | number
+  | undefined
+  | ((options: { readonly modelId: string }) => PromiseLike<number | undefined> | number | undefined);
+
+export interface ImageModel extends ModelBase {
+  readonly maxImagesPerCall: MostPerCall;
+  doGenerate(options: never): PromiseLike<ImageAnswer>;
+}
+
+export interface VideoModel extends ModelBase {
+  readonly maxVideosPerCall: MostPerCall;
+  doGenerate?(options: never): PromiseLike<VideoAnswer>;
+  doStart?(options: never): PromiseLike<StartAnswer>;
+  doStatus?(options: never): PromiseLike<StatusAnswer>;
+}
+
+export interface SpeechModel extends ModelBase {
+  doGenerate(options: never): PromiseLike<SpeechAnswer>;
+}
+
+export type GenerateModel = ImageModel | VideoModel | SpeechModel;
+
+/** What every response contains besides its media, such as the cost, keyed by provider name. */
+interface AnswerBase {
+  readonly providerMetadata?: object | undefined;
+}
+
+/** Images as Base64 text or as bytes. */
+export interface ImageAnswer extends AnswerBase {
+  readonly images: readonly (string | Uint8Array)[];
+}
+
+export interface SpeechAnswer extends AnswerBase {
+  readonly audio: string | Uint8Array;
+}
+
+export interface VideoAnswer extends AnswerBase {
+  readonly videos: readonly VideoData[];
+}
+
+export type VideoData =
+  | { readonly type: "url"; readonly url: string; readonly mediaType: string }
+  | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
+  | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
+  /** The provider uploaded the media to a destination that the caller chose. Showrunner never chooses one. */
+  | { readonly type: "uploaded"; readonly mediaType: string };
+
+/** The response to a request that starts work. Only the provider knows what the JSON in `operation` means. */
+export interface StartAnswer extends AnswerBase {
+  readonly operation: unknown;
+}
+
+export type StatusAnswer =
+  | ({ readonly status: "pending" } & AnswerBase)
+  | ({ readonly status: "completed" } & VideoAnswer)
+  | ({ readonly status: "error"; readonly error: string } & AnswerBase);
 
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
@@ -82,9 +180,9 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
   },
   facts: ({ yields, outputs }) => ({ ...MEDIA, yields, outputs }),
   traits: ({ model, provider, input, yields, policy, ...promised }) => ({
+    ...PLAIN,
     noun: "request to a provider",
     note: `${model}, ${promiseText(promised)}`,
-    subject: null,
     brackets: ["[", "]"],
     icon: "media",
     uses: referencesOf(input),
@@ -98,15 +196,8 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     modality: yields,
     needsCode: true,
     readsFiles: true,
-    decision: null,
-    submits: null,
     provider: { name: provider, promise: promised.promise },
     reuse: () => ({ kind: "generate", model }),
-    file: null,
-    standsFor: [],
-    isChoice: false,
-    expansion: null,
-    keeps: true,
   }),
 };
 

@@ -1,9 +1,8 @@
 import { didYouMean, suggest } from "../../kit/lookup.ts";
 import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
-import type { Draft, DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint, isOwnSource, referencesOf } from "../plain-json.ts";
-import type { JobStep, Json, Plan } from "../plan.ts";
 import { mostSeed, outputsOf, type SchemaLocation, schemaLocation, yieldsOf } from "../schema.ts";
+import type { DraftJson, DraftStepBase, Json, StepPolicy, SubmittingStep } from "../step.ts";
 import {
   AnyOf,
   type BoundValue,
@@ -15,6 +14,21 @@ import {
   type Sample,
 } from "./bind-reference.ts";
 import { bindWhen, isAsset, isDraftReference, MEDIA, needsOf, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
+
+/** A paid job on the service. */
+export interface JobStep extends SubmittingStep {
+  readonly kind: "job";
+}
+
+export interface JobDraft extends DraftStepBase {
+  readonly kind: "job";
+  readonly model: string;
+  readonly input: DraftJson;
+  readonly policy: StepPolicy;
+  readonly seed: number | null;
+  /** True if an edit set or removed the seed, so that planning adds none. */
+  readonly isSeedEdited?: true;
+}
 
 const TYPICAL_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
 
@@ -83,21 +97,9 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
 /** Returns the input's `voice_id` if it may be a voice's name instead of an id. */
-function voiceNameOf(input: DraftJson): string | null {
+export function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
-}
-
-export function voicesNamedIn({
-  steps,
-}: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
-  const found = steps.flatMap((step) => {
-    const name = step.kind === "job" ? voiceNameOf(step.input) : null;
-    return step.kind !== "job" || name === null
-      ? []
-      : [[voiceKey(step.model, name), { model: step.model, name }] as const];
-  });
-  return [...new Map(found).values()];
 }
 
 function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices, report }: Planning): DraftJson {
@@ -133,16 +135,6 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
     return { input, mostSeed: null };
   }
   return { input: { ...input, seed: seed % (most + 1) }, mostSeed: most };
-}
-
-export function withSeeds(plan: Plan, seeds: { readonly [step: string]: number }): Plan {
-  if (Object.keys(seeds).length === 0) return plan;
-  const steps = plan.steps.map((step) => {
-    if (step.kind !== "job" || !Object.hasOwn(seeds, step.path)) return step;
-    const input = { ...(step.input as { readonly [field: string]: Json }), seed: seeds[step.path]! };
-    return { ...step, input, fingerprint: fingerprint({ kind: "job", model: step.model, input }) };
-  });
-  return { ...plan, steps };
 }
 
 function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }: Planning): void {

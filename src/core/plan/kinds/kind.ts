@@ -1,23 +1,28 @@
 import { didYouMean } from "../../kit/lookup.ts";
 import type { Catalog, JsonSchema } from "../catalog-port.ts";
-import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../draft.ts";
 import { mapRecord } from "../plain-json.ts";
+import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema.ts";
 import type {
   Condition,
   Decision,
+  DraftAsset,
+  DraftCondition,
+  DraftJson,
+  DraftReference,
+  DraftStepBase,
   ExpandingStep,
   FileFacts,
   FileKind,
   Json,
   MediaKind,
-  PlanStep,
   Problem,
   ProviderPromise,
+  ProviderStep,
   Reference,
+  StepBase,
   SubmittingStep,
   Yield,
-} from "../plan.ts";
-import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema.ts";
+} from "../step.ts";
 
 export interface NamedVoice {
   readonly id: string;
@@ -47,14 +52,15 @@ export interface DraftFile {
   readonly inside?: string;
 }
 
-type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
+type Planned<S> = { readonly step: S } | { readonly facts: StepFacts };
 
-export interface StepKind<D extends DraftStep, S extends PlanStep> {
+export interface StepKind<D extends DraftStepBase, S extends StepBase> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
-  traits(step: S): StepTraits;
+  /** A kind whose steps call a model of a provider names the provider. */
+  traits(step: S): StepTraits & { readonly provider: S extends ProviderStep ? object : null };
 }
 
 type StepPricing =
@@ -89,7 +95,7 @@ export interface StepTraits {
   /**
    * Returns what must match, besides the input, before an earlier result is reused. Null if results are never reused.
    */
-  readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
+  readonly reuse: ((pipeline: string, step: StepBase) => { readonly [field: string]: Json }) | null;
   readonly file: FileFacts | null;
   readonly standsFor: readonly Reference[];
   /** True if the step chooses one of `standsFor`. The results that it does not choose may be missing. */
@@ -97,6 +103,23 @@ export interface StepTraits {
   readonly expansion: ExpandingStep | null;
   readonly keeps: boolean;
 }
+
+/** The traits that most kinds share. Jobs and tasks list every trait, because a spread takes several times as long. */
+export const PLAIN = {
+  subject: null,
+  modality: null,
+  needsCode: false,
+  readsFiles: false,
+  decision: null,
+  submits: null,
+  provider: null,
+  reuse: null,
+  file: null,
+  standsFor: [],
+  isChoice: false,
+  expansion: null,
+  keeps: true,
+} as const satisfies Partial<StepTraits>;
 
 /** The schema found at a path. `missing` is the first key of the path that the schema rules out. */
 interface FoundSchema {
@@ -315,7 +338,7 @@ export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: 
   report("not-kept", field, message);
 }
 
-export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly string[] {
+export function needsOf(step: DraftStepBase, ...used: readonly unknown[]): readonly string[] {
   const { when, after } = step;
   const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
   const needs = new Set([...after, ...condition]);

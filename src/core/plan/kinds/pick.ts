@@ -1,7 +1,50 @@
-import type { PickDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
-import type { PickStep, SecondChoice } from "../plan.ts";
-import { bindAmong, bindWhen, needsOf, oneOf, type StepKind, UNKNOWN } from "./kind.ts";
+import type { DraftReference, DraftStepBase, Reference, StepBase, Yield } from "../step.ts";
+import { bindAmong, bindWhen, needsOf, oneOf, PLAIN, type StepKind, UNKNOWN } from "./kind.ts";
+
+/** A choice among results, by order or by a scoring function. References to the step resolve to the chosen result. */
+export interface PickStep extends StepBase {
+  readonly kind: "pick";
+  readonly among: readonly Reference[];
+  readonly by: "first" | "score";
+  /** Version of the scoring function, as in {@link TaskStep}. Null for `first`. */
+  readonly version: string | null;
+  readonly yields: Yield;
+  /**
+   * Set if each candidate is made only after the previous one has failed or is late. If absent, all candidates are
+   * made.
+   */
+  readonly second?: SecondChoice;
+  /** The failure policy, as in {@link StepPolicy}. If absent, the pipeline's policy applies. */
+  readonly onFailure?: "continue" | "failFast";
+}
+
+/** Options that are tried in order. An option starts only once the previous one has certainly failed or is late. */
+export interface SecondChoice {
+  /** Paths of the options, in the order of their candidates. The steps of an option are named `<option>/…`. */
+  readonly options: readonly string[];
+  /** True if the next option also starts when moderation refuses the previous one. */
+  readonly afterModeration: boolean;
+  /** How long the service may be unavailable before the next option starts, in milliseconds. Null if the run waits. */
+  readonly awayMs: number | null;
+  /** True if the last option repeats the previous one with a rewritten prompt, after moderation refused it. */
+  readonly rewrites?: true;
+  /** Options that are left out of the plan because they cannot be used, each with the reason. */
+  readonly out: readonly { readonly option: string; readonly reason: string }[];
+}
+
+export interface PickDraft extends DraftStepBase {
+  readonly kind: "pick";
+  readonly among: readonly DraftReference[];
+  readonly by: "first" | "score";
+  readonly version: string | null;
+  /**
+   * Set if a candidate is made only after all candidates before it have failed or are late. Null if all are made at
+   * once.
+   */
+  readonly second: SecondChoice | null;
+  readonly onFailure?: "continue" | "failFast";
+}
 
 export const pickKind: StepKind<PickDraft, PickStep> = {
   files: () => [],
@@ -20,27 +63,19 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
   },
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
   traits: ({ among, by, version, second }) => ({
+    ...PLAIN,
     noun: "choice",
     note: second !== undefined ? secondNote(second) : by === "first" ? "the first result" : "the highest score",
-    subject: null,
     brackets: ["{", "}"],
     icon: "decision",
     uses: among.map(({ $ref }) => $ref),
     requested: { among, by, version },
     pricing: { by: "nothing" },
     typicalMs: 0,
-    modality: null,
     needsCode: by === "score",
     readsFiles: by === "score",
-    decision: null,
-    submits: null,
-    provider: null,
-    reuse: null,
-    file: null,
     standsFor: among,
     isChoice: true,
-    expansion: null,
-    keeps: true,
   }),
 };
 

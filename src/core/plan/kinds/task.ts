@@ -1,6 +1,5 @@
-import type { TaskDraft } from "../draft.ts";
 import { fingerprint, referencesOf } from "../plain-json.ts";
-import type { TaskStep } from "../plan.ts";
+import type { DraftJson, DraftStepBase, FileKind, Json, StepBase, StepPolicy } from "../step.ts";
 import {
   bindFreeInput,
   bindWhen,
@@ -11,6 +10,27 @@ import {
   type StepTraits,
   VALUE,
 } from "./kind.ts";
+
+/** A local function. It may be executed more than once, because it is repeated after a crash. */
+export interface TaskStep extends StepBase {
+  readonly kind: "task";
+  /** The function's argument, with {@link Reference}s. Media arrive as local files. */
+  readonly input: Json;
+  /** Version of the function, which is part of the fingerprint. The author changes it when the function changes. */
+  readonly version: string;
+  /** Files that the function writes, in output order. If empty, the function only returns a value. */
+  readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
+  readonly yields: FileKind | "value";
+  readonly policy: StepPolicy;
+}
+
+export interface TaskDraft extends DraftStepBase {
+  readonly kind: "task";
+  readonly input: DraftJson;
+  readonly version: string;
+  readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
+  readonly policy: StepPolicy;
+}
 
 /** One object for all tasks saves memory, because a run keeps the traits of every step. */
 const shared = {
@@ -54,7 +74,6 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     noun: "local task",
     note: files.length === 0 ? "task" : `task: ${files.map(({ name }) => name).join(", ")}`,
     subject: null,
-    // The fields are listed, because a literal with a spread takes several times as long.
     brackets: shared.brackets,
     pricing: shared.pricing,
     standsFor: shared.standsFor,

@@ -1,7 +1,23 @@
-import type { UploadDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
-import type { FileFacts, UploadStep } from "../plan.ts";
-import { bindWhen, MEDIA, needsOf, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
+import type { DraftStepBase, FileFacts, MediaKind, StepBase } from "../step.ts";
+import { bindWhen, MEDIA, needsOf, PLAIN, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
+
+/** A local file that is sent to the service, free of charge. */
+export interface UploadStep extends StepBase {
+  readonly kind: "upload";
+  readonly yields: MediaKind;
+  readonly file: FileFacts;
+}
+
+export interface UploadDraft extends DraftStepBase {
+  readonly kind: "upload";
+  /** A path, an `http(s)` URL, or a name for the bytes. Empty after a reported mistake. */
+  readonly file: string;
+  readonly bytes: Uint8Array | null;
+  readonly media: MediaKind | null;
+  /** The private-network origin that the URL may use. Null means none. */
+  readonly inside: string | null;
+}
 
 export const uploadKind: StepKind<UploadDraft, UploadStep> = {
   files({ file, bytes, media, path, inside }) {
@@ -21,6 +37,7 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
   },
   facts: ({ yields, file }) => ({ ...MEDIA, yields, as: "upload", sizeBytes: file.sizeBytes }),
   traits: ({ yields, file }) => ({
+    ...PLAIN,
     noun: "uploaded file",
     note: `${yields} file`,
     subject: file.path.split(/[\\/]/).at(-1) ?? null,
@@ -30,18 +47,7 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     requested: { file: file.sha256, kind: yields },
     pricing: { by: "nothing" },
     typicalMs: 500,
-    modality: null,
-    needsCode: false,
-    readsFiles: false,
-    decision: null,
-    submits: null,
-    provider: null,
-    reuse: null,
     file,
-    standsFor: [],
-    isChoice: false,
-    expansion: null,
-    keeps: true,
   }),
 };
 

@@ -1,7 +1,7 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
-import { traitsOf } from "../../plan/index.ts";
-import type { ApproveStep, Decision, Reference } from "../../plan/plan.ts";
+import type { ApproveStep } from "../../plan/kinds/approve.ts";
+import { type Decision, type Reference, traitsOf } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, missingReason, referenced } from "../resolve.ts";

@@ -1,6 +1,7 @@
 import { type AttemptState, costOf, ownAttempts, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
-import type { ChatStep, Json } from "../../plan/plan.ts";
+import type { ChatStep } from "../../plan/kinds/chat.ts";
+import type { Json } from "../../plan/plan.ts";
 import { beginUnquoted, paidKind } from "./paid.ts";
 
 /** The step fails after this many unanswered requests, all of which may have been charged. */

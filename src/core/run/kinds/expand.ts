@@ -1,5 +1,5 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
-import type { ExpandStep } from "../../plan/plan.ts";
+import type { ExpandStep } from "../../plan/kinds/expand.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { firstReasons } from "../pruning.ts";
 import { readiness } from "../readiness.ts";

@@ -1,7 +1,7 @@
 import type { RunEvent } from "../../journal/events.ts";
 import { type AttemptState, ownAttempts, type StepState } from "../../journal/state.ts";
 import { type CleanText, ownText, sentence } from "../../kit/clean-text.ts";
-import type { GenerateStep } from "../../plan/plan.ts";
+import type { GenerateStep } from "../../plan/kinds/generate.ts";
 import type { Command } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { idempotencyKey } from "../request-identity.ts";

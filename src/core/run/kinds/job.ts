@@ -2,7 +2,7 @@ import { type AttemptState, isStepFinal, RESENT_EVERY_MS, type StepState } from 
 import { ownText } from "../../kit/clean-text.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
-import type { JobStep } from "../../plan/plan.ts";
+import type { JobStep } from "../../plan/kinds/job.ts";
 import { unpriced, whyRaised } from "../budget-pause.ts";
 import { type Command, commandId } from "../command.ts";
 import type { DecideContext, DecisionBuilder } from "../decision-builder.ts";

@@ -1,8 +1,8 @@
 import type { StepEnd } from "../../journal/events.ts";
 import { type AttemptState, isStepFinal, lastAttempt, type OutputState, type StepState } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
-import { traitsOf } from "../../plan/index.ts";
-import type { ChatStep, GenerateStep, JobStep, Json, PlanStep } from "../../plan/plan.ts";
+import type { JobStep } from "../../plan/kinds/job.ts";
+import { type Json, type PlanStep, traitsOf } from "../../plan/plan.ts";
 import { unpriced } from "../budget-pause.ts";
 import { type Command, commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
@@ -18,7 +18,7 @@ import { type RunKind, type StepActivity, stretch } from "./kind.ts";
 export const DECLARED_LOST = ownText("a person stated that nothing was made");
 const NEVER = Number.POSITIVE_INFINITY;
 
-export type PaidStep = JobStep | ChatStep | GenerateStep;
+export type PaidStep = Extract<PlanStep, { readonly model: string }>;
 
 export interface PaidKind<S extends PaidStep> {
   readonly activity: StepActivity;
@@ -122,7 +122,7 @@ interface UnquotedRequest {
  * already spent.
  */
 export function beginUnquoted(
-  plan: ChatStep | GenerateStep,
+  plan: Exclude<PaidStep, JobStep>,
   step: StepState,
   builder: DecisionBuilder,
   spentMicros: number,

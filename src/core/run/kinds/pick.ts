@@ -1,7 +1,7 @@
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState, thrownBy } from "../../journal/state.ts";
 import { isSecondChoice } from "../../plan/index.ts";
-import type { PickStep } from "../../plan/plan.ts";
+import type { PickStep } from "../../plan/kinds/pick.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, referenced, referencedValue } from "../resolve.ts";

@@ -1,5 +1,5 @@
 import { isStepFinal, ownAttempts, type StepState } from "../../journal/state.ts";
-import type { TaskStep } from "../../plan/plan.ts";
+import type { TaskStep } from "../../plan/kinds/task.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../request-identity.ts";

@@ -1,5 +1,5 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
-import type { UploadStep } from "../../plan/plan.ts";
+import type { UploadStep } from "../../plan/kinds/upload.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { type RunKind, wholeStep } from "./kind.ts";

@@ -84,7 +84,7 @@ export function stepView(run: RunView | null, step: Step) {
   const { plan, quote, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
   const price: Pick<Quote["prices"][number], "costMicros" | "basis"> | null = quote;
   const own = run?.state.steps[step.path];
-  const { noun, icon, decision, expansion } = traitsOf(plan);
+  const { noun, icon, decision, expansion, provider } = traitsOf(plan);
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
@@ -92,6 +92,7 @@ export function stepView(run: RunView | null, step: Step) {
     quote: price,
     noun,
     icon,
+    isOfProvider: provider !== null,
     hasPicture: isVisual && decision === null && expansion === null,
     yields: plan.yields,
     needs: run === null ? plan.needs : linksOf(run.state, plan),

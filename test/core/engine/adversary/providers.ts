@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { greyPng, plainWav } from "../../../../src/core/kit/placeholder-media.ts";
-import type { GenerateStep, MediaKind } from "../../../../src/core/plan/plan.ts";
+import type { GenerateStep } from "../../../../src/core/plan/kinds/generate.ts";
+import type { MediaKind } from "../../../../src/core/plan/plan.ts";
 import { TINY_MP4 } from "../../../support/tiny-media.ts";
 
 /** Possible outcomes of a work that a provider accepted. */

@@ -1,5 +1,4 @@
-import type { GenerateModel } from "../../../../src/core/plan/generate-model.ts";
-import type { GenerateStep } from "../../../../src/core/plan/plan.ts";
+import type { GenerateModel, GenerateStep } from "../../../../src/core/plan/kinds/generate.ts";
 import { apiCallError } from "../../../support/mock-models.ts";
 import { lied, type ProviderAnswer } from "./provider-lies.ts";
 import { Providers, type Work } from "./providers.ts";

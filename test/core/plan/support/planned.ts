@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { type Builder, draft, pipeline, type Returns } from "../../../../src/core/define/index.ts";
 import { type Draft, makePlan, type PlanContext, planExpansionStepwise } from "../../../../src/core/plan/index.ts";
-import type { ExpandStep, FileFacts, Json, Plan, PlanStep, Problem } from "../../../../src/core/plan/plan.ts";
+import type { ExpandStep } from "../../../../src/core/plan/kinds/expand.ts";
+import type { FileFacts, Json, Plan, PlanStep, Problem } from "../../../../src/core/plan/plan.ts";
 import { builtInCatalog } from "../../../support/built-in-catalog.ts";
 
 const catalog = builtInCatalog();

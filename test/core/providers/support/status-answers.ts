@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { VideoModel } from "../../../../src/core/plan/generate-model.ts";
+import type { VideoModel } from "../../../../src/core/plan/kinds/generate.ts";
 import { PACKAGES } from "./models.ts";
 
 /** Possible responses to a status request that packages treat differently. */

@@ -1,13 +1,6 @@
 import { fingerprint, referencesOf } from "../../../../src/core/plan/index.ts";
-import type {
-  FailurePolicy,
-  JobStep,
-  Json,
-  Plan,
-  PlanStep,
-  Reference,
-  StepPolicy,
-} from "../../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../../src/core/plan/kinds/job.ts";
+import type { FailurePolicy, Json, Plan, PlanStep, Reference, StepPolicy } from "../../../../src/core/plan/plan.ts";
 
 export const policy: StepPolicy = { attempts: 1, maxCostMicros: null, keep: true };
 

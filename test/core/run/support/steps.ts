@@ -1,15 +1,11 @@
-import type {
-  ApproveStep,
-  ChatStep,
-  ExpandStep,
-  GenerateStep,
-  Json,
-  PickStep,
-  Reference,
-  StepPolicy,
-  TaskStep,
-  UploadStep,
-} from "../../../../src/core/plan/plan.ts";
+import type { ApproveStep } from "../../../../src/core/plan/kinds/approve.ts";
+import type { ChatStep } from "../../../../src/core/plan/kinds/chat.ts";
+import type { ExpandStep } from "../../../../src/core/plan/kinds/expand.ts";
+import type { GenerateStep } from "../../../../src/core/plan/kinds/generate.ts";
+import type { PickStep } from "../../../../src/core/plan/kinds/pick.ts";
+import type { TaskStep } from "../../../../src/core/plan/kinds/task.ts";
+import type { UploadStep } from "../../../../src/core/plan/kinds/upload.ts";
+import type { Json, Reference, StepPolicy } from "../../../../src/core/plan/plan.ts";
 import { needsOf, policy } from "./plans.ts";
 
 /** Creates steps of every kind except jobs; all their references become edges. */

@@ -1,6 +1,7 @@
 import { fold } from "../../../../src/core/journal/events.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
-import type { JobStep, UploadStep } from "../../../../src/core/plan/plan.ts";
+import type { JobStep } from "../../../../src/core/plan/kinds/job.ts";
+import type { UploadStep } from "../../../../src/core/plan/kinds/upload.ts";
 import { runDocument } from "../../../../src/core/view/run-document.ts";
 import { RunView } from "../../../../src/core/view/run-view.ts";
 import type { Json, Plan, PlanStep, RunDocument, RunEvent, StoredEvent } from "../../../../src/index.ts";

@@ -108,7 +108,7 @@ const matches: Readonly<Record<JobCandidate["match"], string>> = {
 };
 
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: PageStep }) {
-  const isOfProvider = step.kind === "generate";
+  const { isOfProvider } = step;
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;
   const found = useLoaded((signal) => get<readonly JobCandidate[]>(query, signal), [query]);
   const [said, say] = useState<string | null>(null);

@@ -45,8 +45,7 @@ interface StepBase {
   readonly fingerprint: string;
   readonly when?: Condition;
 }
-interface JobStep extends StepBase {
-  readonly kind: "job";
+interface SubmittingStep extends StepBase {
   readonly model: string;
   readonly input: Json;
   readonly yields: MediaKind | "voice";
@@ -54,80 +53,28 @@ interface JobStep extends StepBase {
   readonly mostSeed?: number;
   readonly policy: StepPolicy;
 }
-interface UploadStep extends StepBase {
-  readonly kind: "upload";
-  readonly yields: MediaKind;
-  readonly file: FileFacts;
-}
-interface ChatStep extends StepBase {
-  readonly kind: "chat";
-  readonly model: string;
-  readonly input: Json;
-  readonly schema: Json | null;
-  readonly repairs: number;
-  readonly once?: true;
-  readonly yields: "value";
-  readonly policy: StepPolicy;
-}
-interface TaskStep extends StepBase {
-  readonly kind: "task";
-  readonly input: Json;
-  readonly version: string;
-  readonly files: readonly {
-    readonly name: string;
-    readonly kind: FileKind;
-  }[];
-  readonly yields: FileKind | "value";
-  readonly policy: StepPolicy;
-}
 type ProviderPromise = "keyed" | "found again" | "once";
-interface GenerateStep extends StepBase {
-  readonly kind: "generate";
+interface ProviderStep extends StepBase {
   readonly model: string;
   readonly provider: string;
   readonly input: Json;
-  readonly yields: MediaKind;
-  readonly outputs: number;
   readonly promise: ProviderPromise;
   readonly repeatable?: true;
   readonly policy: StepPolicy;
 }
-interface ApproveStep extends StepBase {
-  readonly kind: "approve";
+interface Decision extends Pick<StepBase, "path"> {
   readonly shows: readonly Reference[];
   readonly choose: boolean;
   readonly message: string | null;
-  readonly yields: Yield;
   readonly parts?: readonly string[];
 }
-interface PickStep extends StepBase {
-  readonly kind: "pick";
-  readonly among: readonly Reference[];
-  readonly by: "first" | "score";
-  readonly version: string | null;
-  readonly yields: Yield;
-  readonly second?: SecondChoice;
-  readonly onFailure?: "continue" | "failFast";
-}
-interface SecondChoice {
-  readonly options: readonly string[];
-  readonly afterModeration: boolean;
-  readonly awayMs: number | null;
-  readonly rewrites?: true;
-  readonly out: readonly {
-    readonly option: string;
-    readonly reason: string;
-  }[];
-}
-interface ExpandStep extends StepBase {
-  readonly kind: "expand";
+interface ExpandingStep extends StepBase {
   readonly on: Reference;
   readonly maxSteps: number;
   readonly version: string;
   readonly yields: Yield | null;
   readonly maxCostMicros: number | null;
 }
-type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 interface FileFacts {
   readonly path: string;
   readonly from?: string;
@@ -137,23 +84,6 @@ interface FileFacts {
   readonly durationMs?: number;
   readonly ratio?: number;
 }
-interface Plan {
-  readonly version: 1;
-  readonly pipeline: string;
-  readonly steps: readonly PlanStep[];
-  readonly returns: {
-    readonly [name: string]: Returned;
-  };
-  readonly onFailure?: FailurePolicy;
-  readonly groups?: {
-    readonly [prefix: string]: {
-      readonly maxCostMicros: number;
-    };
-  };
-}
-type Returned = Reference | readonly Returned[] | {
-  readonly [name: string]: Returned;
-};
 interface Problem {
   readonly code: string;
   readonly step: string | null;
@@ -163,13 +93,18 @@ interface Problem {
   readonly replacedBy?: string;
 }
 export {
+  Decision,
+  ExpandingStep,
   FailurePolicy,
+  FileFacts,
   FileKind,
   Json,
   MediaKind,
-  Plan,
-  PlanStep,
   Problem,
+  ProviderStep,
   Reference,
+  StepBase,
+  StepPolicy,
+  SubmittingStep,
   Yield,
 };
