@@ -14,7 +14,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Job",
     jobMachine,
-    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, while the money stays held. Showrunner reserves the money for a job before it sends the job's request.",
+    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, while the hold stays open. Showrunner reserves the money for a job before it sends the job's request.",
   ],
   ["Output", outputMachine, "An `archived` output no longer exists on the service, but you have a copy."],
 ];
