@@ -30,7 +30,7 @@ export function chargedMicros(provider: string, metadata: unknown): number | nul
 /** The HTTP response to a status request, before the AI SDK package interprets it. */
 export interface StatusReply {
   readonly httpStatus: number | null;
-  /** Undefined if the response is not JSON, or is too large for a status. */
+  /** Undefined if the response is not JSON, or is larger than the response to a status request may be. */
   readonly body: unknown;
 }
 

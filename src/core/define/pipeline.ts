@@ -401,7 +401,7 @@ export interface StepMethods {
   readonly choose: ChooseMethod;
   /** Adds several takes of a job and a step that chooses one of them. */
   readonly takes: TakesMethod;
-  /** Adds several options in order: each runs only if all options before it have failed or are late. */
+  /** Adds several options in order: each starts only if all options before it have failed or are taking too long. */
   readonly firstOf: FirstOfMethod<StepMethods>;
   /** Adds the same work once per model, and a step that chooses one of the results. */
   readonly compare: CompareMethod<StepMethods>;

@@ -90,7 +90,7 @@ export interface AttemptState extends Awaited {
   unresolved: UnresolvedCause | null;
   /** The job that the service returned, although it may belong to another attempt. */
   namedJobId?: string;
-  /** True if a person named the attempt's job or stated that the attempt has no job. */
+  /** True if a person specified which job belongs to the attempt, or confirmed that it has none. */
   isAdopted?: true;
   /** Set if a response about the job was incomplete or contradicted an earlier one. */
   doubt?: {

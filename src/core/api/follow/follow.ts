@@ -156,7 +156,7 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Minimum and maximum delay between reads of a job that has ended, but is still returned as open. */
+/** Minimum and maximum delay between polls of a job that has ended but that the service still reports as open. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 async function* pollBetween(

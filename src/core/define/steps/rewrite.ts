@@ -18,8 +18,9 @@ export interface Rewriting {
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
-   * With `"rewrite"`, if moderation refuses the prompt, a chat model rewrites it once, more mildly. The handle stands
-   * for `<name>/pick`, which chooses between `<name>/1/first` and `<name>/2/again`. Default `"fail"`.
+   * With `"rewrite"`, if moderation refuses the prompt, a chat model tones it down, and the step is tried once more.
+   * The returned handle then refers to `<name>/pick`, which chooses between `<name>/1/first` and `<name>/2/again`.
+   * Default `"fail"`.
    */
   readonly onModerated?: R;
   /** Required with `onModerated: "rewrite"`. */

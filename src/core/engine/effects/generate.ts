@@ -32,7 +32,7 @@ const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 }
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/** A stop does not interrupt the request, because it may be charged. */
+/** Sends the request. Stopping the run does not abort it, because the provider may charge for it anyway. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);

@@ -263,8 +263,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Whether to rerun a step whose code fixes its seed, so that the request would be identical. If false, such a rerun
-   * is refused. Default false.
+   * Whether to rerun a step whose seed is set in the code, which makes its request identical to the previous one. If
+   * false, such a rerun is refused. Default false.
    */
   readonly sameSeed?: boolean | undefined;
   /**
