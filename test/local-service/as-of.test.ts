@@ -60,6 +60,13 @@ test("as of 3.9 a chat passes over what was refused later, and language models a
   expect((await get(service, "/models/chat-1")).status).toBe(404);
 });
 
+test("as of 3.9 there are no transactions, requests of language models and searches for voices", async () => {
+  const service = await start({ asOf: "3.9" });
+  for (const path of ["/usage/llm", "/transactions", "/models/speech-1/voices/search?q=sally"])
+    expect([path, (await get(service, path)).status]).toEqual([path, 404]);
+  expect((await get(service, "/usage")).body).not.toHaveProperty("total_requests");
+});
+
 test("a version that is not known is refused at the start", async () => {
   await expect(start({ asOf: "4.0" as "3.9" })).rejects.toThrow('asOf is "4.0"; use "3.9" or "today"');
 });

@@ -71,7 +71,7 @@ async function stateOf(service: LocalService): Promise<unknown> {
 
 const isDenied = ({ status }: { readonly status: number }) => status === 401 || status === 403;
 
-test("a credential that is unknown, revoked, expired, rotated out or whose owner left opens no endpoint [A12 A13 A14 P1 WA10 WC9]", async () => {
+test("a credential that is unknown, revoked, expired, rotated out or whose owner left opens no endpoint [A12 A13 A14 E1 E29 P1 WA10 WC4 WC9]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const { dead, barred } = await deadCredentials(service);
@@ -79,14 +79,20 @@ test("a credential that is unknown, revoked, expired, rotated out or whose owner
   for (const route of await routesOf(service)) {
     const isOpen = needOf(route) === "public";
     for (const [kind, credential] of [...Object.entries(dead), ...Object.entries(barred)]) {
-      const { status } = await call(service, route, things, credential);
-      expect([route.name, kind, status]).toEqual([route.name, kind, isOpen ? 200 : kind in dead ? 401 : 403]);
+      const { status, body } = await call(service, route, things, credential);
+      const refusal = kind in dead ? [401, "UNAUTHORIZED", false] : [403, "PERMISSION_DENIED", false];
+      const answered = [status, body.error?.code, body.error?.retryable];
+      expect([route.name, kind, ...answered]).toEqual([
+        route.name,
+        kind,
+        ...(isOpen ? [200, undefined, undefined] : refusal),
+      ]);
     }
   }
   expect(await stateOf(service)).toEqual(before);
 });
 
-test("nothing of a workspace is seen or changed from another one, and no job of an owner by another owner [E34 WC15 WC16]", async () => {
+test("nothing of a workspace is seen or changed from another one, and no job of an owner by another owner [E33 E34 WC15 WC16]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const { elsewhere } = await deadCredentials(service);
@@ -95,7 +101,7 @@ test("nothing of a workspace is seen or changed from another one, and no job of 
   for (const route of await routesOf(service)) {
     if (!/\{(job_id|key_id|drain_id)\}/.test(route.path)) continue;
     const foreign = await call(service, route, things, elsewhere.workspace);
-    expect([route.name, foreign.status]).toEqual([route.name, 404]);
+    expect([route.name, foreign.status, foreign.body.error.code]).toEqual([route.name, 404, "NOT_FOUND"]);
     if (!route.path.startsWith("/jobs/")) continue;
     expect([route.name, (await call(service, route, things, elsewhere.owner)).status]).toEqual([route.name, 404]);
   }
@@ -130,12 +136,15 @@ test("every endpoint asks for its scope, and for no other [A9 A10 A11 E31 P38 WC
   }
 });
 
-test("a token does what its scopes say but never manages keys or mints tokens [WC14]", async () => {
+test("a token does what its scopes say but never manages keys, mints tokens or exceeds its key [P37 WA12 WC14]", async () => {
   const service = await start();
   const things = await plantThings(service);
   const whole = await tokenOf(service, service.apiKey);
   const asked = await ask(service, "POST", "/tokens", { body: { scopes: ["keys:manage"] } });
   expect([asked.status, asked.body.error.message]).toEqual([403, expect.stringContaining("keys:manage")]);
+  const narrow = await key(service, { scopes: ["jobs:read"] });
+  const beyond = await ask(service, "POST", "/tokens", { credential: narrow, body: { scopes: ["jobs:write"] } });
+  expect(beyond.status).toBe(403);
   const before = await stateOf(service);
   for (const route of await routesOf(service)) {
     const need = needOf(route);

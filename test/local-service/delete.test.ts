@@ -29,8 +29,9 @@ test("a delete removes prompt, logs and media, and the job stays listed [J11 J12
 
 test("failed outputs turn EXPIRED too [T5]", async () => {
   const service = await start();
-  service.faults([{ kind: "fail_output", outputs: [0] }]);
+  service.faults([{ kind: "fail_output", outputs: [0], code: "MODERATION_FAILED" }]);
   const job = await made(service, "image-1", { prompt: "x", num_outputs: 2 });
+  expect(job.outputs[0].error).toMatchObject({ code: "MODERATION_FAILED" });
   await remove(service, job.job_id);
   const { outputs } = (await get(service, `/jobs/${job.job_id}`)).body;
   expect(outputs.map((output: { status: string; error: unknown }) => [output.status, output.error])).toEqual([

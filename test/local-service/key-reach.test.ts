@@ -95,7 +95,7 @@ test("revoke takes the caller's own keys and the workspace's service keys, when 
   }
 });
 
-test("create hands on no scope, workspace or lifetime that the caller lacks [reach of keys]", async () => {
+test("create hands on no scope, workspace or lifetime that the caller lacks [reach of keys] [WA11]", async () => {
   const service = await start();
   service.clock.manual();
   const at = (ms: number) => new Date(service.clock.now() + ms).toISOString();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startLocalService } from "../../src/local-service/index.ts";
-import { ask, type Body, get, key, start } from "./support/service.ts";
+import { ask, type Body, get, start } from "./support/service.ts";
 
 describe("keys", () => {
   test("are created with a credential shown once, listed without it, and revoked [A1 P33 P34 P36 WA6 WA7 WA10]", async () => {
@@ -18,19 +18,27 @@ describe("keys", () => {
     for (let turn = 0; turn < 2; turn++) expect((await ask(service, "DELETE", `/keys/${key_id}`)).status).toBe(204);
     expect((await get(service, "/jobs", { credential })).status).toBe(401);
     expect((await ask(service, "DELETE", "/keys/key_none")).status).toBe(404);
+    const nonsense = await ask(service, "POST", "/keys", { body: { scopes: ["everything"] } });
+    expect(nonsense.body.error.details[0]).toMatchObject({ field: "scopes[0]", reason: "enum" });
   });
 
-  test("keep their old secret for the grace period after a rotation [P35 WA9 WK4]", async () => {
+  test("keep their old secret for the grace period after a rotation [P35 WA8 WA9 WK4]", async () => {
     const service = await start();
     service.clock.manual();
-    const { key_id, credential } = (await ask(service, "POST", "/keys", { body: {} })).body;
-    const rotated = await ask(service, "POST", `/keys/${key_id}/rotate`, { body: { grace_period_seconds: 60 } });
-    expect(rotated.body.previous_secret_expires_at).toBe(new Date(service.clock.now() + 60_000).toISOString());
+    const made = await ask(service, "POST", "/keys", { body: { name: "robot", scopes: ["jobs:read"] } });
+    const { created_at, credential, ...kept } = made.body;
+    const rotate = `/keys/${kept.key_id}/rotate`;
+    const rotated = await ask(service, "POST", rotate, { body: { grace_period_seconds: 60 } });
+    expect(rotated.body).toEqual({
+      ...kept,
+      credential: expect.stringMatching(/:/),
+      previous_secret_expires_at: new Date(service.clock.now() + 60_000).toISOString(),
+    });
     expect((await get(service, "/jobs", { credential })).status).toBe(200);
     await service.clock.advance(60_000);
     expect((await get(service, "/jobs", { credential })).status).toBe(401);
     expect((await get(service, "/jobs", { credential: rotated.body.credential })).status).toBe(200);
-    const bodyless = await ask(service, "POST", `/keys/${key_id}/rotate`);
+    const bodyless = await ask(service, "POST", rotate);
     expect(bodyless.body.previous_secret_expires_at).toBe(new Date(service.clock.now() + 86_400_000).toISOString());
   });
 
@@ -45,30 +53,6 @@ describe("keys", () => {
     const listed = (await get(service, "/keys")).body.data.find((item: Body) => item.key_id === key_id);
     expect(listed.status).toBe("expired");
     expect((await ask(service, "POST", "/keys", { body: { expires_at } })).status).toBe(400);
-  });
-
-  test("of one workspace are not seen in another", async () => {
-    const service = await start();
-    const credential = await key(service, { workspace_id: "other", owner_id: "stranger" });
-    expect((await get(service, "/keys", { credential })).body.data).toHaveLength(1);
-    const mine = service.apiKey.split(":")[0];
-    expect((await ask(service, "DELETE", `/keys/${mine}`, { credential })).status).toBe(404);
-    const foreign = await ask(service, "POST", "/keys", { body: { workspace_id: "workspace_local" }, credential });
-    expect(foreign.status).toBe(403);
-  });
-
-  test("cannot hand out scopes that they lack [WA11]", async () => {
-    const service = await start();
-    const credential = await key(service, { scopes: ["keys:manage", "jobs:read"] });
-    const beyond = await ask(service, "POST", "/keys", { body: { scopes: ["jobs:write"] }, credential });
-    expect(beyond.status).toBe(403);
-    expect(beyond.body.error.message).toContain("jobs:write");
-    expect((await ask(service, "POST", "/keys", { body: {}, credential })).body.scopes).toEqual([
-      "keys:manage",
-      "jobs:read",
-    ]);
-    const nonsense = await ask(service, "POST", "/keys", { body: { scopes: ["everything"] } });
-    expect(nonsense.body.error.details[0]).toMatchObject({ field: "scopes[0]", reason: "enum" });
   });
 });
 
@@ -85,26 +69,6 @@ describe("tokens", () => {
     expect((await get(service, "/jobs", { credential: body.token })).status).toBe(200);
     await service.clock.advance(3_600_000);
     expect((await get(service, "/jobs", { credential: body.token })).status).toBe(401);
-  });
-
-  test("have a subset of their key's scopes, and mint no tokens [P37 WA12]", async () => {
-    const service = await start();
-    const credential = await key(service, { scopes: ["jobs:read", "models:read"] });
-    expect((await ask(service, "POST", "/tokens", { body: { scopes: ["jobs:write"] }, credential })).status).toBe(403);
-    const { token } = (await ask(service, "POST", "/tokens", { body: { scopes: ["jobs:read"] }, credential })).body;
-    expect((await get(service, "/jobs", { credential: token })).status).toBe(200);
-    const refused = await get(service, "/models", { credential: token });
-    expect(refused.status).toBe(403);
-    expect(refused.body.error.message).toContain("models:read");
-    expect((await ask(service, "POST", "/tokens", { credential: token })).status).toBe(403);
-  });
-
-  test("die with their key", async () => {
-    const service = await start();
-    const { key_id, credential } = (await ask(service, "POST", "/keys", { body: {} })).body;
-    const { token } = (await ask(service, "POST", "/tokens", { credential })).body;
-    await ask(service, "DELETE", `/keys/${key_id}`);
-    expect((await get(service, "/jobs", { credential: token })).status).toBe(401);
   });
 });
 

@@ -119,13 +119,6 @@ test("a request to a language model that is being answered is listed as pending,
   expect((await listed())[0]).toMatchObject({ status: "ok", settled_at: expect.any(String) });
 });
 
-test("as of 3.9 there are no transactions, and usage counts no requests", async () => {
-  const service = await start({ asOf: "3.9" });
-  expect((await get(service, "/usage/llm")).status).toBe(404);
-  expect((await get(service, "/transactions")).status).toBe(404);
-  expect((await get(service, "/usage")).body).not.toHaveProperty("total_requests");
-});
-
 test("a top-off that the card declines is announced at the default webhook alone, signed, and is neither listed nor sent again", async () => {
   const service = await start({ balance: 1 });
   const hook = await receiver();

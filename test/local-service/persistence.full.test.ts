@@ -1,41 +1,13 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, statSync } from "node:fs";
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import {
-  findLocalService,
-  type LocalService,
-  LocalServiceError,
-  startLocalService,
-} from "../../src/local-service/index.ts";
+import { describe, expect, test } from "vitest";
+import { findLocalService, LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
+import { dataFolder, startProcess } from "./support/killable.ts";
 import { ask, finished, frames, get, made, start, submit } from "./support/service.ts";
-
-let folder = "";
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "local-service-test-"));
-});
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-async function startProcess(mode = "never") {
-  const script = join(import.meta.dirname, "support/service-process.ts");
-  const child = spawn(process.execPath, [script, folder, mode], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await once(child.stdout, "data");
-  const { baseUrl, apiKey } = JSON.parse(String(line));
-  return { child, service: { baseUrl, apiKey } as LocalService };
-}
-
-async function kill(child: ReturnType<typeof spawn>): Promise<void> {
-  const gone = once(child, "exit");
-  child.kill("SIGKILL");
-  await gone;
-}
 
 async function codeOf(starting: Promise<unknown>): Promise<string> {
   const error = await starting.then(
@@ -48,13 +20,14 @@ async function codeOf(starting: Promise<unknown>): Promise<string> {
 
 describe("killed with SIGKILL", () => {
   test("the service finishes every accepted job after a restart, at one price each", async () => {
-    const { child, service: first } = await startProcess();
+    const folder = await dataFolder();
+    const { service: first, kill } = await startProcess(folder, "never");
     const acks = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         submit(first, "image-1", { prompt: `${index}` }, { idempotency_key: `${index}` }),
       ),
     );
-    await kill(child);
+    await kill();
     expect(findLocalService(folder)).toBeNull();
     const second = await start({ dataDir: folder });
     expect(second.apiKey).toBe(first.apiKey);
@@ -71,9 +44,10 @@ describe("killed with SIGKILL", () => {
   });
 
   test("in the middle of submits, again and again: no acknowledged job is lost, none is created or charged twice", async () => {
+    const folder = await dataFolder();
     const acked = new Map<string, string>();
     for (const killAfter of [1, 7, 20, 3, 40]) {
-      const { child, service } = await startProcess("stub");
+      const { child, service } = await startProcess(folder);
       let acks = 0;
       let next = acked.size - 5;
       const worker = async (): Promise<void> => {
@@ -99,10 +73,11 @@ describe("killed with SIGKILL", () => {
   });
 
   test("its started jobs say that they were recovered, and nothing half written is left", async () => {
-    const { child, service: first } = await startProcess();
+    const folder = await dataFolder();
+    const { service: first, kill } = await startProcess(folder, "never");
     const { job_id } = await submit(first, "image-1", { prompt: "x" });
     for (;;) if ((await get(first, `/jobs/${job_id}`)).body.status === "IN_PROGRESS") break;
-    await kill(child);
+    await kill();
     const half = `file_${randomUUID()}`;
     for (const name of [half, `${half}.${randomUUID()}.part`]) await writeFile(join(folder, "incoming", name), "x");
     const second = await start({ dataDir: folder });
@@ -114,14 +89,15 @@ describe("killed with SIGKILL", () => {
   });
 
   test("its lock on the folder is free at once", async () => {
-    const { child } = await startProcess();
+    const folder = await dataFolder();
+    const { child, kill } = await startProcess(folder, "never");
     const refused = await codeOf(startLocalService({ dataDir: folder }));
     expect(refused).toContain("DATA_DIR_IN_USE");
     expect(refused).toMatch(
       new RegExp(`in use by the service at http://127\\.0\\.0\\.1:\\d+\\S* \\(process ${child.pid}\\)`),
     );
     expect(findLocalService(folder)?.pid).toBe(child.pid);
-    await kill(child);
+    await kill();
     const second = await start({ dataDir: folder });
     expect(findLocalService(folder)).toMatchObject({
       pid: process.pid,
@@ -132,6 +108,7 @@ describe("killed with SIGKILL", () => {
 });
 
 test("state, credential and clock survive an ordinary restart", async () => {
+  const folder = await dataFolder();
   const first = await startLocalService({ dataDir: folder, renderer: "stub" });
   const job = await made(first, "image-1", { prompt: "x" });
   await first.clock.advance(3_600_000);
@@ -146,30 +123,27 @@ test("state, credential and clock survive an ordinary restart", async () => {
 });
 
 test("what holds secrets is its owner's alone, also in a folder and a file that others could read before", async () => {
+  const folder = await dataFolder();
   chmodSync(folder, 0o755);
-  const modes = () => ["service.db", "service.db-wal"].map((name) => statSync(join(folder, name)).mode & 0o777);
+  const names = ["service.db", "service.db-wal", "credential", "service.json"];
+  const modes = () => new Set(names.map((name) => statSync(join(folder, name)).mode & 0o777));
   const first = await startLocalService({ dataDir: folder, renderer: "stub" });
-  expect(modes()).toEqual([0o600, 0o600]);
+  expect(modes()).toEqual(new Set([0o600]));
   await first.close();
   chmodSync(join(folder, "service.db"), 0o644);
   const second = await startLocalService({ dataDir: folder, renderer: "stub" });
-  expect(modes()).toEqual([0o600, 0o600]);
+  expect(modes()).toEqual(new Set([0o600]));
   await second.close();
 });
 
-test("secrets on disk are readable by their owner only", async () => {
-  await start({ dataDir: folder });
-  for (const name of ["credential", "service.json"]) {
-    expect((await stat(join(folder, name))).mode & 0o077).toBe(0);
-  }
-});
-
 test("two services in one process do not share a folder", async () => {
+  const folder = await dataFolder();
   await start({ dataDir: folder });
   expect(await codeOf(startLocalService({ dataDir: folder, renderer: "stub" }))).toContain("DATA_DIR_IN_USE");
 });
 
 test("a port in use is a clear error, and leaves the folder free", async () => {
+  const folder = await dataFolder();
   const blocker = createServer().listen(0, "127.0.0.1");
   await once(blocker, "listening");
   const address = blocker.address();
@@ -181,6 +155,7 @@ test("a port in use is a clear error, and leaves the folder free", async () => {
 });
 
 test("a folder whose database is no database, or is newer, is a clear error", async () => {
+  const folder = await dataFolder();
   await writeFile(
     join(folder, "service.db"),
     "this is not a database, and longer than a header of one hundred bytes ".repeat(9),

@@ -22,7 +22,7 @@ async function inputs(service: LocalService) {
 }
 
 describe("the models of hosted services", () => {
-  test("are 27, and each takes its required fields, has a price and makes what it says", async () => {
+  test("are 27, and each takes its required fields, has a price, which it is charged, and makes what it says [P9 WM5]", async () => {
     const service = await start();
     const all = Object.entries(await inputs(service));
     expect(all).toHaveLength(PUBLISHED_MODELS.length);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PUBLISHED_MODELS } from "../../src/local-service/catalog/builtin/published.ts";
-import { FILM, PICTURE, SOUND } from "../../src/local-service/start.ts";
+import { PICTURE, SOUND } from "../../src/local-service/start.ts";
 import { ask, type Body, made, start, upload, uploaded } from "./support/service.ts";
 
 const film = { aspect_ratio: "16:9", duration_ms: 5000, prompt: "waves" };
@@ -125,7 +124,7 @@ test.each([
   expect((await problems(input)).details).toMatchObject([{ field: "input", reason }]);
 });
 
-test("media of another kind, too large, expired, or foreign are refused by name [E15 E26 M8 M11 M15 V27 WA3 WJ20]", async () => {
+test("media of another kind, too large, expired, or foreign are refused by name [E15 E26 M8 M11 M15 V27 WA1 WA3 WJ20]", async () => {
   const service = await start();
   const estimate = async (start_image: unknown) => {
     const reply = await ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, start_image } } });
@@ -133,9 +132,12 @@ test("media of another kind, too large, expired, or foreign are refused by name 
   };
   const sound = await uploaded(service, SOUND.bytes);
   expect(await estimate(sound)).toMatchObject({ field: "input.start_image", reason: "media_type", allowed: ["image"] });
-  const picture = await uploaded(service, PICTURE.bytes);
+  service.clock.manual();
+  const { url, expires_at } = (await upload(service, PICTURE.bytes)).body;
+  expect(expires_at).toBe(new Date(service.clock.now() + 3_600_000).toISOString());
+  const picture = { source: "url", url };
   expect(await estimate(picture)).toBeUndefined();
-  expect(await estimate({ ...picture, url: picture.url.replace("file_", "file_0") })).toMatchObject({
+  expect(await estimate({ ...picture, url: url.replace("file_", "file_0") })).toMatchObject({
     reason: "not_found",
   });
   await service.clock.advance(3_600_000);
@@ -158,18 +160,6 @@ test("an asset is accepted until it expires, 24 hours after its submit [M9 O7 O8
   const after = (await ask(service, "GET", `/jobs/${job.job_id}`)).body.outputs[0];
   expect(after).toMatchObject({ status: "EXPIRED", url: null, asset_id: null, expires_at: null, width: 64 });
   expect((await fetch(job.outputs[0].url)).ok).toBe(false);
-});
-
-test("uploads are sniffed, and what is no medium is refused at once", async () => {
-  const service = await start();
-  expect((await upload(service, PICTURE.bytes)).body).toMatchObject({ content_type: "image/png" });
-  expect((await upload(service, SOUND.bytes)).body.content_type).toBe("audio/wav");
-  expect((await upload(service, FILM.bytes)).body.content_type).toBe("video/mp4");
-  for (const bytes of [PICTURE.bytes.subarray(0, 6), Buffer.from("hello"), new Uint8Array(0)]) {
-    const refused = await upload(service, bytes);
-    expect(refused.status).toBe(400);
-    expect(refused.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "file" });
-  }
 });
 
 test("a prompt that moderation objects to is 422, costs nothing and names the field [WA14]", async () => {
@@ -204,13 +194,6 @@ test("retired, unwired, unknown and old model ids answer alike everywhere [E11 E
     expect(await reply("nothing")).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
     expect((await reply("video-1-fast")).body.error.message).toContain('video-1 with quality "standard"');
   }
-  const listed = (await ask(service, "GET", "/models")).body.data.map((model: Body) => model.id);
-  const published = PUBLISHED_MODELS.map(({ entry }) => entry);
-  const own = ["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"];
-  expect(listed).toEqual([...own, ...published.map(({ id }) => id), "chat-1"]);
-  const audio = (await ask(service, "GET", "/models?modality=audio")).body.data;
-  const sounds = published.filter(({ modality }) => modality === "audio").map(({ id }) => id);
-  expect(audio.map((model: Body) => model.id)).toEqual(["speech-1", "voice-clone-1", ...sounds]);
 });
 
 test("the input schema of the catalog entry and of openapi.json are the same, where keywords that OpenAPI does not know begin with x- [M4 M6 P7 P8 S15 WM2 X3]", async () => {

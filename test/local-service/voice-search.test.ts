@@ -36,10 +36,6 @@ test("a bad query is refused by its field, and an unknown model is a 404", async
   expect((await get(service, "/models/nothing/voices/search?q=x")).status).toBe(404);
 });
 
-test("as of 3.9 there is no search", async () => {
-  expect((await get(await start({ asOf: "3.9" }), `${PATH}?q=sally`)).status).toBe(404);
-});
-
 test("our client finds the voice that the list has", async () => {
   const service = await start();
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });

@@ -1,36 +1,12 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import type { LocalService } from "../../../src/local-service/index.ts";
+import { expect, test } from "vitest";
 import { drain, drainNow, drainUntil, lines } from "../support/drains.ts";
+import { dataFolder, startProcess } from "../support/killable.ts";
 import { receiver } from "../support/receiver.ts";
 import { get, made, start } from "../support/service.ts";
 
-let folder = "";
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "local-service-drains-"));
-});
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-async function startProcess() {
-  const script = join(import.meta.dirname, "../support/service-process.ts");
-  const child = spawn(process.execPath, [script, folder, "stub"], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await once(child.stdout, "data");
-  const kill = async () => {
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
-  };
-  return { service: JSON.parse(String(line)) as LocalService, kill };
-}
-
 test("killed in the middle of a batch, the service posts it again after a restart: every event at least once [WD8]", async () => {
-  const { service: first, kill } = await startProcess();
+  const folder = await dataFolder();
+  const { service: first, kill } = await startProcess(folder);
   const hook = await receiver((index) => (index === 0 ? undefined : 200));
   const { id } = await drain(first, { url: hook.url });
   const { job_id } = await made(first, "image-1", { prompt: "x" });
@@ -44,7 +20,8 @@ test("killed in the middle of a batch, the service posts it again after a restar
 });
 
 test("what was accepted before a kill is not posted again", async () => {
-  const { service: first, kill } = await startProcess();
+  const folder = await dataFolder();
+  const { service: first, kill } = await startProcess(folder);
   const hook = await receiver();
   const { id } = await drain(first, { url: hook.url });
   const before = await made(first, "image-1", { prompt: "x" });
@@ -67,6 +44,7 @@ test("what was accepted before a kill is not posted again", async () => {
 });
 
 test("a drain that was switched off stays off after a restart", async () => {
+  const folder = await dataFolder();
   const first = await start({ dataDir: folder });
   first.clock.manual();
   const hook = await receiver(() => 500);

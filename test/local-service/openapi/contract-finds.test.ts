@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkedFetch, contractOf, type Seen, type Sent } from "../support/contract.ts";
+import { contractOf, type Seen, type Sent } from "../support/contract.ts";
 import { receiver } from "../support/receiver.ts";
 import { ask, start } from "../support/service.ts";
 
@@ -90,15 +90,4 @@ test("the contract finds what is not as described in what the service sends by i
   for (const [message, changed] of wrong)
     expect(() => contract.checkSent("webhook.test", changed), message).toThrow(message);
   expect(() => contract.checkSent("job.completed", { headers, body })).toThrow("X-Studio-Webhook-Event");
-});
-
-test("another suite may wrap its fetch", async () => {
-  const service = await start();
-  const contract = await contractOf(service.baseUrl);
-  const fetch = checkedFetch(service.baseUrl, contract);
-  const response = await fetch(`${service.baseUrl}/balance`, {
-    headers: { Authorization: `Bearer ${service.apiKey}` },
-  });
-  expect(await response.json()).toMatchObject({ balance: 25 });
-  expect([...contract.met]).toEqual(["GET /balance 200"]);
 });

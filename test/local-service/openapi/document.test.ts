@@ -119,25 +119,14 @@ test("event streams are described by the data of a frame and by the whole frame,
   expect(Object.keys(body.components.schemas.LogDrainLine.properties)).toContain("acme_log_id");
 });
 
-test("every route of the document is a route of the service", async () => {
-  const service = await start();
-  const { body } = await get(service, "/openapi.json");
-  for (const route of routesOf(body)) {
-    const [method = "", path = ""] = route.split(" ");
-    const url = service.baseUrl + path.replaceAll(/\{\w+\}/g, "unknown");
-    const response = await fetch(url, { method, headers: { Authorization: `Bearer ${service.apiKey}` } });
-    expect(await response.text(), route).not.toContain("There is no such endpoint.");
-  }
-  const missing = await get(service, "/nothing");
-  expect(missing.body.error.message).toBe("There is no such endpoint.");
-});
-
 test("an independent validator finds the documents valid as OpenAPI 3.1, with every reference leading somewhere [P8 S22 WM2]", async () => {
   const service = await start();
   const models = (await get(service, "/models")).body.data.map((model: Body) => `/models/${model.id}/openapi.json`);
   for (const path of ["/openapi.json", "/_local/openapi.json", ...models]) {
     expect(await problemsOf((await get(service, path)).body), path).toEqual({ version: "3.1", errors: [] });
   }
+  const { body } = await get(service, "/openapi.json");
+  expect(await problemsOf({ ...body, info: {} })).not.toMatchObject({ errors: [] });
 });
 
 test("a typed input has no keyword that OpenAPI does not know, and no default that makes its field required", async () => {
@@ -190,15 +179,6 @@ test("a document has the shapes that it uses, and no other", async () => {
   expect(Object.keys((await get(service, "/openapi.json")).body.components.schemas)).toEqual(
     expect.arrayContaining(Object.keys(COMPONENTS)),
   );
-});
-
-test("the validator would find a broken document", async () => {
-  const service = await start();
-  const { body } = await get(service, "/openapi.json");
-  expect(await problemsOf({ ...body, info: {} })).not.toMatchObject({ errors: [] });
-  expect(await problemsOf({ ...body, paths: { "/jobs": { get: { parameters: "none" } } } })).not.toMatchObject({
-    errors: [],
-  });
 });
 
 test("a typed submit operation takes the model's own schema, references and all", async () => {

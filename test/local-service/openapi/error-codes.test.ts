@@ -65,15 +65,6 @@ test("every answer has a trace id and a request id of its own, whatever came of 
   expect(new Set([...ids("x-trace-id"), ...ids("x-request-id")]).size).toBe(2 * replies.length);
 });
 
-test.each(["", "/status", "/logs", "/stream"])(
-  "GET /jobs/{job_id}%s of an unknown job is 404 NOT_FOUND [E33]",
-  async (more) => {
-    const service = await start();
-    const reply = await get(service, `/jobs/job_00000000-0000-4000-8000-000000000000${more}`);
-    expect(reply).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
-  },
-);
-
 test("the API answers below /v3 only [X1]", async () => {
   const service = await start();
   for (const path of ["/jobs", "/v2/jobs", "/v4/jobs"]) {

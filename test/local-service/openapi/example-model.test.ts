@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PICTURE } from "../../../src/local-service/start.ts";
-import { ask, type Body, key, made, start, uploaded } from "../support/service.ts";
+import { ask, type Body, get, key, made, start, uploaded } from "../support/service.ts";
 
 /* The rest of the rules of the described video model; validation.test.ts has the others. */
 
@@ -74,16 +74,20 @@ test("a media reference in either form takes no other field [M10 V2]", async () 
   }
 });
 
-test("an upload and an asset of another account are as unknown as any [M9 WC15 WJ19]", async () => {
-  const service = await start();
-  const picture = await uploaded(service, PICTURE.bytes);
-  const { asset_id } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
-  const credential = await key(service, { owner_id: "colleague" });
-  const detail = async (start_image: object): Promise<Body> => {
-    const body = { input: { ...film, start_image } };
-    return (await ask(service, "POST", "/models/video-1/estimate", { body, credential })).body.error.details[0];
-  };
-  expect(await detail(picture)).toMatchObject({ field: "input.start_image.url", reason: "not_found" });
-  const asset = { source: "asset", asset_id };
-  expect(await detail(asset)).toMatchObject({ field: "input.start_image.asset_id", reason: "not_found" });
-});
+test.each([{ owner_id: "colleague" }, { workspace_id: "elsewhere" }])(
+  "an upload, an asset and a list of an account are unknown to %j [E34 M9 WC8 WC15 WJ19]",
+  async (place) => {
+    const service = await start();
+    const picture = await uploaded(service, PICTURE.bytes);
+    const { asset_id } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
+    const credential = await key(service, place);
+    const detail = async (start_image: object): Promise<Body> => {
+      const body = { input: { ...film, start_image } };
+      return (await ask(service, "POST", "/models/video-1/estimate", { body, credential })).body.error.details[0];
+    };
+    expect(await detail(picture)).toMatchObject({ field: "input.start_image.url", reason: "not_found" });
+    const asset = { source: "asset", asset_id };
+    expect(await detail(asset)).toMatchObject({ field: "input.start_image.asset_id", reason: "not_found" });
+    expect((await get(service, "/jobs", { credential })).body.data).toEqual([]);
+  },
+);

@@ -87,12 +87,20 @@ test.each([
   expect(hook.received).toHaveLength(0);
 });
 
-test.each(["http://10.0.0.1/", "http://[fd00:ec2::254]/", "http://169.254.169.254/latest/meta-data"])(
-  "%s is refused although loopback is allowed",
-  async (url) => {
-    expect(await outbound().post(url, message)).toEqual({ is: "blocked" });
-  },
-);
+test.each([
+  "http://10.0.0.1/",
+  "http://192.168.0.1:8080/hook",
+  "https://100.64.0.1/",
+  "http://169.254.169.254/latest/meta-data",
+  "http://[fd00:ec2::254]/",
+  "http://[fe80::1]/",
+  "http://[::ffff:10.0.0.1]/",
+  "ftp://127.0.0.1/",
+  "file:///etc/passwd",
+  "not a url",
+])("%s is refused although loopback is allowed", async (url) => {
+  expect(await outbound().post(url, message)).toEqual({ is: "blocked" });
+});
 
 test("the service does not post to itself", async () => {
   const hook = await receiver();
@@ -101,11 +109,7 @@ test("the service does not post to itself", async () => {
   expect(hook.received).toHaveLength(0);
 });
 
-test.each(["ftp://127.0.0.1/", "file:///etc/passwd", "not a url"])("%s is refused", async (url) => {
-  expect(await outbound().post(url, message)).toEqual({ is: "blocked" });
-});
-
-test("a redirect is an answer, and is not followed", async () => {
+test("a redirect is an answer, and is not followed [N7 WH14]", async () => {
   const elsewhere = await receiver();
   const hook = await receiver((_index, response) => {
     response.writeHead(302, { Location: elsewhere.url }).end();
@@ -115,16 +119,13 @@ test("a redirect is an answer, and is not followed", async () => {
   expect(elsewhere.received).toHaveLength(0);
 });
 
-test("a host that does not exist, and a port where nobody listens, are unreachable", async () => {
+test("a host that does not exist, and a port where nobody listens or speaks HTTP, are unreachable", async () => {
   const resolve: Resolve = () => Promise.reject(new Error("ENOTFOUND secret.internal"));
   expect(await outbound({ resolve }).post("http://nobody.test/", message)).toEqual({ is: "unreachable" });
-  const port = await rawServer((socket) => socket.destroy());
-  expect(await outbound().post(`http://127.0.0.1:${port}/`, message)).toEqual({ is: "unreachable" });
-});
-
-test("what does not speak HTTP is unreachable", async () => {
-  const port = await rawServer((socket) => socket.end("SSH-2.0-nothing\r\n"));
-  expect(await outbound().post(`http://127.0.0.1:${port}/`, message)).toEqual({ is: "unreachable" });
+  for (const end of [(socket: Socket) => socket.destroy(), (socket: Socket) => socket.end("SSH-2.0-nothing\r\n")]) {
+    const port = await rawServer(end);
+    expect(await outbound().post(`http://127.0.0.1:${port}/`, message)).toEqual({ is: "unreachable" });
+  }
 });
 
 test("an answer's head that drips in is cut at the time limit", async () => {

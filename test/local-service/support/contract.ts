@@ -187,23 +187,3 @@ async function publishedBy(baseUrl: string): Promise<string> {
   // The port of each is its own; all else is that of most others.
   return published.replaceAll(new URL(baseUrl).origin, "http://127.0.0.1");
 }
-
-/** A fetch that checks responses below a service's base URL against its contract; streams are not checked. */
-export function checkedFetch(baseUrl: string, contract: Contract): typeof fetch {
-  return async (target, init) => {
-    const response = await fetch(target, init);
-    const url = target instanceof Request ? target.url : String(target);
-    const method = (init?.method ?? (target instanceof Request ? target.method : "GET")).toUpperCase();
-    const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-    if (!url.startsWith(`${baseUrl}/`) || isStream || method === "HEAD" || method === "OPTIONS") return response;
-    const text = await response.clone().text();
-    contract.check({
-      method,
-      path: url.slice(baseUrl.length),
-      status: response.status,
-      headers: response.headers,
-      text,
-    });
-    return response;
-  };
-}

@@ -9,7 +9,8 @@ test("the default webhook is set, read, replaced and forgotten [P29 WH9]", async
   const service = await start();
   const [keyId] = service.apiKey.split(":");
   service.clock.manual();
-  expect(await get(service, PATH)).toMatchObject({ status: 200, body: { url: null, enabled: false } });
+  const none = { url: null, enabled: false, updated_at: null, updated_by_key_id: null };
+  expect(await get(service, PATH)).toMatchObject({ status: 200, body: none });
   const set = await ask(service, "PUT", PATH, { body: { url: "https://example.com/a" } });
   const updated_at = new Date(service.clock.now()).toISOString();
   expect(set).toMatchObject({ status: 200 });

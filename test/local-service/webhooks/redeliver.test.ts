@@ -126,53 +126,6 @@ test("deliveries belong to the workspace: another owner in it sees and replays t
   expect((await ask(service, "POST", path, stranger)).status).toBe(404);
 });
 
-test("an unknown job has no delivery to send again [P31]", async () => {
-  const service = await start();
-  expect(await redeliver(service, "job_unknown")).toMatchObject({
-    status: 404,
-    body: { error: { code: "NOT_FOUND" } },
-  });
-});
-
-test.each(["0", "101", "text", "-1", "1.5", ""])("limit %j of GET /webhooks/deliveries is 400", async (limit) => {
-  const service = await start();
-  expect(await get(service, `/webhooks/deliveries?limit=${limit}`)).toMatchObject({
-    status: 400,
-    body: { error: { code: "INVALID_ARGUMENT", param: "limit" } },
-  });
-});
-
-test("pages of deliveries are newest first, complete and without repeats while jobs arrive", async () => {
-  const service = await start({ speed: 1 });
-  service.clock.manual();
-  const made: string[] = [];
-  for (let index = 0; index < 7; index += 1) made.push(await announced(service, "http://127.0.0.1:9/"));
-  const seen: string[] = [];
-  let cursor = "";
-  do {
-    const { body } = await get(service, `/webhooks/deliveries?limit=3${cursor}`);
-    seen.push(...body.data.map((row: Body) => row.job_id));
-    await announced(service, "http://127.0.0.1:9/");
-    cursor = body.next_cursor === null ? "" : `&cursor=${body.next_cursor}`;
-  } while (cursor !== "");
-  expect(seen).toEqual(made.toReversed());
-});
-
-test.each([
-  ["GET", "/webhooks/default"],
-  ["PUT", "/webhooks/default"],
-  ["DELETE", "/webhooks/default"],
-  ["POST", "/webhooks/default/test"],
-  ["GET", "/webhooks/deliveries"],
-  ["POST", "/webhooks/deliveries/job_1/redeliver"],
-])("%s %s needs the scope webhooks:manage", async (method, path) => {
-  const service = await start();
-  const credential = await key(service, { scopes: ["jobs:read", "log_drains:manage"] });
-  const reply = await ask(service, method, path, { credential, body: method === "GET" ? undefined : {} });
-  expect(reply).toMatchObject({ status: 403, body: { error: { code: "PERMISSION_DENIED" } } });
-  expect(reply.body.error.message).toContain("webhooks:manage");
-});
-
 test("over real sockets, any sequence of answers and replays keeps to the chart and counts every attempt", async () => {
   const service = await start();
   service.clock.manual();

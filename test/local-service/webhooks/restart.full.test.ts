@@ -1,38 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { expect, test } from "vitest";
+import { startLocalService } from "../../../src/local-service/index.ts";
 import { announced, deliveryOf, deliveryUntil, ended, eventOf } from "../support/deliveries.ts";
+import { dataFolder, startProcess } from "../support/killable.ts";
 import { receiver } from "../support/receiver.ts";
 import { ask, finished, get, start } from "../support/service.ts";
 
-let folder = "";
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "local-service-hooks-"));
-});
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-/** A service in a process of its own, to be killed. */
-async function startProcess() {
-  const script = join(import.meta.dirname, "../support/service-process.ts");
-  const child = spawn(process.execPath, [script, folder, "stub"], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await once(child.stdout, "data");
-  const service = JSON.parse(String(line)) as LocalService;
-  const kill = async () => {
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
-  };
-  return { service, kill };
-}
-
 test("killed in the middle of an attempt, the service makes it again after a restart, signed with the same key", async () => {
-  const { service: first, kill } = await startProcess();
+  const folder = await dataFolder();
+  const { service: first, kill } = await startProcess(folder);
   const hook = await receiver((index) => (index === 0 ? undefined : 200));
   const jobId = await announced(first, hook.url);
   await hook.arrived(1);
@@ -46,7 +21,8 @@ test("killed in the middle of an attempt, the service makes it again after a res
 });
 
 test("killed between two attempts, the retry schedule continues where it was", async () => {
-  const { service: first, kill } = await startProcess();
+  const folder = await dataFolder();
+  const { service: first, kill } = await startProcess(folder);
   const hook = await receiver((index) => (index === 0 ? 500 : 200));
   const jobId = await announced(first, hook.url);
   await ended(first, jobId, 1);
@@ -58,10 +34,11 @@ test("killed between two attempts, the retry schedule continues where it was", a
 });
 
 test("killed again and again while jobs finish, the service announces every accepted job in the end", async () => {
+  const folder = await dataFolder();
   const hook = await receiver();
   const jobs: string[] = [];
   for (const round of [1, 2, 3]) {
-    const { service, kill } = await startProcess();
+    const { service, kill } = await startProcess(folder);
     for (let index = 0; index < 5; index += 1) jobs.push(await announced(service, hook.url));
     await hook.arrived(round);
     await kill();
@@ -78,6 +55,7 @@ test("killed again and again while jobs finish, the service announces every acce
 });
 
 test("an ordinary end of the service in the middle of an attempt loses nothing either", async () => {
+  const folder = await dataFolder();
   const first = await startLocalService({ dataDir: folder, renderer: "stub" });
   const hook = await receiver((index) => (index === 0 ? undefined : 200));
   await ask(first, "PUT", "/webhooks/default", { body: { url: hook.url } });
