@@ -1,7 +1,6 @@
 import { type JournalStore, type Pipeline, type Showrunner, ShowrunnerError } from "../../index.ts";
-import type { EventStream } from "./http/answer.ts";
-import type { GaugeReader } from "./live/gauges.ts";
-import type { WatchParts } from "./live/run-watch.ts";
+import type { EventStream } from "./http/route.ts";
+import type { GaugeReader, WatchParts } from "./runs/watch.ts";
 
 /** Another program is already listening on the dashboard's port. */
 export class PortInUseError extends ShowrunnerError {

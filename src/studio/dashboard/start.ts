@@ -3,8 +3,7 @@ import type { AddressInfo } from "node:net";
 import { sendResponse } from "../../core/kit/http.ts";
 import { withLauncher } from "../../core/kit/launcher.ts";
 import { notFound, Refusal, refusalFor, routeOf, stderrReport } from "../served/index.ts";
-import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
-import { jsonOf, type Route } from "./http/route.ts";
+import { jsonOf, type Route, refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/route.ts";
 import {
   allowedHosts,
   checkedTokens,
@@ -15,11 +14,8 @@ import {
   type Session,
   visitorOf,
 } from "./http/visitor.ts";
-import { linkRoutes } from "./links/link-routes.ts";
-import { operatorLinkRoutes } from "./links/operator-routes.ts";
-import { publicPlace } from "./links/public-url.ts";
+import { linkRoutes, operatorLinkRoutes, publicPlace } from "./links/link-routes.ts";
 import { SHARED } from "./links/review-link.ts";
-import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
 import { actionRoutes } from "./routes/action-routes.ts";
 import { costRoutes } from "./routes/cost-routes.ts";
@@ -27,8 +23,8 @@ import { downloadRoutes, mediaRoutes, pageFile, pageFolder, pageRoutes, pickRout
 import { readRoutes } from "./routes/read-routes.ts";
 import { resumeRoutes } from "./routes/resume-routes.ts";
 import { reviewRoutes } from "./routes/review-routes.ts";
-import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
+import { Drivers, GaugeReader } from "./runs/watch.ts";
 
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const context = contextOf(options);

@@ -19,8 +19,7 @@ import {
   stderrReport,
   Unplannable,
 } from "../served/index.ts";
-import { fileOfAddress } from "./addresses.ts";
-import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME, ownerOf } from "./callers.ts";
+import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME, fileOfAddress, ownerOf } from "./callers.ts";
 import { EventStreams } from "./event-streams.ts";
 import { openApi } from "./open-api.ts";
 import type { Call, Caller, Context, Endpoint, Handler, HandlerOptions } from "./options.ts";

@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRunFinal, type RunRow } from "../../core/view/index.ts";
-import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
-import { budgetTag } from "./callers.ts";
+import {
+  callerEvent,
+  isRunFinal,
+  loadRun,
+  type RunRow,
+  RunView,
+  statusNow,
+  stepProgress,
+} from "../../core/view/index.ts";
+import type { StoredEvent } from "../../index.ts";
+import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "../served/index.ts";
+import { budgetTag, documentOf } from "./callers.ts";
 import type { Call, Context } from "./options.ts";
-import { RunFeed } from "./run-feed.ts";
 
 interface Followed {
   readonly feed: RunFeed;
@@ -133,4 +141,174 @@ function once(then: () => void): () => void {
     isDone = true;
     then();
   };
+}
+
+const MOST_FRAMES = 500;
+const READ_AT_ONCE = 500;
+// The journal has no events for progress and for the end of the driving process, so both are polled.
+const LOOK_MS = 1_000;
+/** Minimum time between two states sent, per step of the run. */
+const VIEW_MS_PER_STEP = 5;
+const LEAST_VIEW_MS = 250;
+
+interface Latest {
+  readonly frame: string;
+  readonly version: number;
+}
+
+/** Reads a run once for all clients, and buffers nothing per client. */
+class RunFeed {
+  readonly #context: Context;
+  readonly #runId: string;
+  readonly #stop = new AbortController();
+  readonly #frames: { readonly seq: number; readonly text: string }[] = [];
+  #folded: RunView | null = null;
+  #view: Latest = { frame: "", version: 0 };
+  #progress: Latest = { frame: "", version: 0 };
+  #isInterrupted = false;
+  #isOver = false;
+  #shownSeq = 0;
+  #viewDueAt = 0;
+  #viewTimer: ReturnType<typeof setTimeout> | undefined;
+  #looks: ReturnType<typeof setInterval> | undefined;
+  #moved = Promise.withResolvers<void>();
+  readonly ready: Promise<void>;
+
+  constructor(context: Context, runId: string) {
+    this.#context = context;
+    this.#runId = runId;
+    this.ready = this.#begin();
+    this.ready.then(
+      () => void this.#run().catch(() => this.close()),
+      () => this.close(),
+    );
+  }
+
+  close(): void {
+    this.#isOver = true;
+    clearInterval(this.#looks);
+    clearTimeout(this.#viewTimer);
+    this.#stop.abort();
+    this.#tell();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get view(): Latest {
+    return this.#view;
+  }
+
+  get progress(): Latest {
+    return this.#progress;
+  }
+
+  get isShownToEnd(): boolean {
+    const { isFinal, state } = this.#folded!;
+    return isFinal && this.#shownSeq === state.seq;
+  }
+
+  get lastSeq(): number {
+    return this.#folded?.state.seq ?? 0;
+  }
+
+  moved(): Promise<void> {
+    return this.#moved.promise;
+  }
+
+  /** Returns at least the next event after `afterSeq`, or null if there is none. */
+  async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
+    if (afterSeq >= this.lastSeq) return null;
+    const [first] = this.#frames;
+    if (first !== undefined && first.seq <= afterSeq + 1) {
+      const due = this.#frames.slice(afterSeq + 1 - first.seq);
+      return { text: due.map(({ text }) => text).join(""), seq: due.at(-1)!.seq };
+    }
+    const events = await this.#context.show.journal.read(this.#runId, { afterSeq, limit: READ_AT_ONCE });
+    const upTo = events.filter(({ seq }) => seq <= this.lastSeq);
+    return upTo.length === 0 ? null : { text: upTo.map(frameOf).join(""), seq: upTo.at(-1)!.seq };
+  }
+
+  async #begin(): Promise<void> {
+    const { journal } = this.#context.show;
+    this.#folded = new RunView(await loadRun(journal, this.#runId));
+    await this.#look();
+    this.#show();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    this.#looks = setInterval(() => void this.#checkLiveness(), LOOK_MS);
+    for (;;) {
+      const added = await this.#read();
+      if (added > 0) this.#tell();
+      if (added === READ_AT_ONCE) continue;
+      if (added > 0) this.#showInTime();
+      const { journal } = this.#context.show;
+      if (signal.aborted) return;
+      await journal.waitForChange(this.#runId, this.lastSeq, signal);
+    }
+  }
+
+  async #read(): Promise<number> {
+    const { journal } = this.#context.show;
+    const events = await journal.read(this.#runId, { afterSeq: this.lastSeq, limit: READ_AT_ONCE });
+    for (const stored of events) {
+      this.#folded!.add(stored);
+      this.#frames.push({ seq: stored.seq, text: frameOf(stored) });
+    }
+    if (this.#frames.length > 2 * MOST_FRAMES) this.#frames.splice(0, this.#frames.length - MOST_FRAMES);
+    return events.length;
+  }
+
+  /** Events in quick succession are sent as one state. */
+  #showInTime(): void {
+    const now = Date.now();
+    const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);
+    if (now >= this.#viewDueAt) {
+      this.#viewDueAt = now + everyMs;
+      return this.#show();
+    }
+    this.#viewTimer ??= setTimeout(() => {
+      this.#viewTimer = undefined;
+      this.#viewDueAt = Date.now() + everyMs;
+      if (!this.#isOver) this.#show();
+    }, this.#viewDueAt - now);
+  }
+
+  #show(): void {
+    const run = documentOf(this.#context, this.#folded!, { isInterrupted: this.#isInterrupted });
+    this.#shownSeq = run.seq;
+    this.#view = { frame: streamFrame("run", run), version: this.#view.version + 1 };
+    this.#tell();
+  }
+
+  async #checkLiveness(): Promise<void> {
+    const before = this.#isInterrupted;
+    await this.#look().catch(() => {});
+    if (this.#isInterrupted !== before && !this.#isOver) this.#show();
+  }
+
+  async #look(): Promise<void> {
+    const { journal } = this.#context.show;
+    const row = await journal.run(this.#runId);
+    if (row === null) return this.close();
+    this.#isInterrupted = statusNow(row, Date.now()).status === "interrupted";
+    const progress = await journal.progress(this.#runId);
+    const frame = progress.length === 0 ? "" : streamFrame("progress", progress.map(stepProgress));
+    if (frame === this.#progress.frame) return;
+    this.#progress = { frame, version: this.#progress.version + 1 };
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#moved.resolve();
+    this.#moved = Promise.withResolvers();
+  }
+}
+
+function frameOf(stored: StoredEvent): string {
+  return streamFrame("event", callerEvent(stored), stored.seq);
 }

@@ -1,9 +1,21 @@
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Busboy, type BusboyFileStream } from "@fastify/busboy";
+import { z } from "zod";
+import { own } from "../../core/kit/lookup.ts";
 import { ForbiddenAddressError, fetchForInput } from "../../core/network/index.ts";
-import { badRequest, bodyOfRequest, isOfType, jsonObject, Refusal, tooLarge } from "../served/index.ts";
-import { inputSchema, withFiles } from "./file-fields.ts";
+import {
+  type BodyBounds,
+  badRequest,
+  bodyOfRequest,
+  isOfType,
+  jsonObject,
+  passBytes,
+  Refusal,
+  readJson,
+  tooLarge,
+} from "../served/index.ts";
 import type { Call, Endpoint } from "./options.ts";
-import { boundsOf, jsonBody, readForm } from "./read-body.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -14,6 +26,7 @@ interface ReadInput {
 
 const FETCH_MS = 60_000;
 const MOST_FILES = 100;
+/** Maximum nesting depth of an input that is searched for paths and files. */
 const MOST_LEVELS = 40;
 
 class SentFile {
@@ -156,4 +169,148 @@ function refuseStray(value: unknown, field: string): void {
   if (value instanceof SentFile) throw badRequest(`${field}: this field does not accept a file.`, field);
   if (typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) refuseStray(inner, `${field}.${name}`);
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema | boolean;
+  readonly prefixItems?: readonly Schema[];
+  readonly showrunnerFile?: string;
+}
+
+export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
+  return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
+}
+
+/** The schema determines which values are files. */
+export async function withFiles(
+  schema: { readonly [keyword: string]: unknown },
+  value: unknown,
+  replace: (value: unknown, field: string) => Promise<unknown>,
+): Promise<unknown> {
+  const root = schema as Schema;
+  const map = async (given: unknown, nodes: readonly Schema[], field: string, level: number): Promise<unknown> => {
+    const whole = expanded(root, nodes);
+    if (given === undefined || level > MOST_LEVELS) return given;
+    if (whole.some(({ showrunnerFile }) => showrunnerFile !== undefined)) return replace(given, field);
+    if (Array.isArray(given)) {
+      const items = given.map((item, index) => map(item, itemSchemas(whole, index), `${field}[${index}]`, level + 1));
+      return Promise.all(items);
+    }
+    if (typeof given !== "object" || given === null) return given;
+    const entries = Object.entries(given).map(async ([name, item]) => {
+      const at = field === "" ? name : `${field}.${name}`;
+      return [name, await map(item, fieldSchemas(whole, name), at, level + 1)] as const;
+    });
+    return Object.fromEntries(await Promise.all(entries));
+  };
+  return map(value, [root], "", 0);
+}
+
+function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
+  const all = new Set(nodes);
+  // Iterating over a set also visits nodes that the loop adds.
+  for (const node of all) {
+    const { $ref, anyOf = [], oneOf = [], allOf = [] } = node;
+    const named = $ref?.startsWith("#/$defs/") ? own(root.$defs ?? {}, $ref.slice("#/$defs/".length)) : undefined;
+    const others = [
+      ...(named === undefined ? [] : [named]),
+      ...($ref === "#" ? [root] : []),
+      ...anyOf,
+      ...oneOf,
+      ...allOf,
+    ];
+    for (const other of others) all.add(other);
+  }
+  return [...all];
+}
+
+function itemSchemas(nodes: readonly Schema[], index: number): readonly Schema[] {
+  return nodes.flatMap(({ items, prefixItems }) => prefixItems?.[index] ?? (typeof items === "object" ? items : []));
+}
+
+function fieldSchemas(nodes: readonly Schema[], name: string): readonly Schema[] {
+  return nodes.flatMap(({ properties = {}, additionalProperties }) => {
+    return own(properties, name) ?? (typeof additionalProperties === "object" ? additionalProperties : []);
+  });
+}
+
+/** Maximum size of a body without files, and of a form field. */
+const MOST_JSON_BYTES = 1024 * 1024;
+const MOST_PARTS = 120;
+const SLICE_BYTES = 64 * 1024;
+
+export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Promise<Body> {
+  return readJson(bodyOfRequest(request), { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
+}
+
+function boundsOf(mostBytes: number): BodyBounds {
+  return { mostBytes, instead: "pass large files by URL" };
+}
+
+interface FormReader {
+  readonly mostBytes: number;
+  onPiece(sizeBytes: number): void;
+  onField(name: string, value: string): void;
+  onFile(part: string, file: Readable, name: string): Promise<void>;
+}
+
+async function readForm(
+  { request, hold }: Pick<Call, "request" | "hold">,
+  { mostBytes, onPiece, onField, onFile }: FormReader,
+): Promise<void> {
+  const parser = parserOf(request.headers.get("Content-Type") ?? "");
+  const files: Readable[] = [];
+  const reading: Promise<void>[] = [];
+  let refusal: unknown = null;
+  const refuse = (error: unknown) => {
+    refusal ??= error;
+    parser.destroy(error as Error);
+  };
+  // Without a listener, a later error would end the process.
+  parser.on("error", () => {});
+  parser.on("partsLimit", () => refuse(badRequest(`A form can have at most ${MOST_PARTS} parts.`)));
+  parser.on("field", (part: string | undefined, value: string, _isNameCut: boolean, isCut: boolean) => {
+    try {
+      if (isCut) throw tooLarge(boundsOf(MOST_JSON_BYTES));
+      hold(value.length);
+      onField(part ?? "", value);
+    } catch (error) {
+      refuse(error);
+    }
+  });
+  parser.on("file", (part: string | undefined, file: BusboyFileStream, name: string | undefined) => {
+    files.push(file.on("error", () => {}));
+    reading.push(onFile(part ?? "", file, name || "file").catch(refuse));
+  });
+  const body = passBytes(bodyOfRequest(request), { ...boundsOf(mostBytes), onPiece });
+  const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
+  // A file that the parser has abandoned would never end by itself.
+  if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);
+  await Promise.all(reading);
+  if (outcome instanceof Refusal) throw outcome;
+  if (refusal !== null && refusal !== outcome) throw refusal;
+  if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
+}
+
+/** Splits large pieces, so that a refusal takes effect before the whole piece is parsed. */
+async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);
+  }
+}
+
+function parserOf(type: string): InstanceType<typeof Busboy> {
+  try {
+    const limits = { parts: MOST_PARTS, fieldSize: MOST_JSON_BYTES, headerPairs: 32 };
+    return new Busboy({ headers: { "content-type": type }, limits });
+  } catch {
+    throw badRequest("The form is malformed or incomplete.");
+  }
 }

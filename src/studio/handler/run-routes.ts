@@ -13,8 +13,7 @@ import { badRequest, decide, Refusal, reported, textField, verdictIn, wholeNumbe
 import { budgetTag, documentOf, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
-import { jsonBody } from "./read-body.ts";
-import { refusePaths } from "./read-input.ts";
+import { jsonBody, refusePaths } from "./read-input.ts";
 
 const MOST_LISTED = 200;
 

@@ -1,4 +1,2 @@
-export { startHttp } from "./http.ts";
-export type { AgentPipeline } from "./options.ts";
-export { AGENT_TAG, AgentSession } from "./session.ts";
-export { serveStdio } from "./stdio.ts";
+export { AGENT_TAG, type AgentPipeline, AgentSession } from "./session.ts";
+export { serveStdio, startHttp } from "./transports.ts";

@@ -1,10 +1,13 @@
-import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
   GetPromptRequestSchema,
   type GetPromptResult,
+  type JSONRPCErrorResponse,
+  JSONRPCMessageSchema,
   ListPromptsRequestSchema,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
@@ -16,17 +19,54 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { ownVersion } from "../../core/kit/own-version.ts";
-import { decoded } from "../served/index.ts";
-import { AnsweringServer } from "./malformed.ts";
+import { decoded, isRecord } from "../served/index.ts";
 import { personAt } from "./person.ts";
 import type { AgentSession } from "./session.ts";
 import { addTasks, taskOf } from "./tasks.ts";
 import { errorText, ToolError } from "./tool-error.ts";
 import { mediaBytes, mediaTools, storedMedia } from "./tools/media.ts";
-import { modelTools } from "./tools/models.ts";
-import { pipelineTools } from "./tools/pipelines.ts";
+import { modelTools, pipelineTools } from "./tools/pipelines.ts";
 import { agentDocument, runTools } from "./tools/runs.ts";
 import { type Call, json, type Tool } from "./tools/tool.ts";
+
+/** The SDK ignores invalid messages, so that their senders would keep waiting. */
+class AnsweringServer extends Server {
+  override connect(transport: Transport): Promise<void> {
+    // The SDK calls this handler with every message, before its own.
+    transport.onmessage = (message) => {
+      const answer = malformed(message);
+      if (answer !== null) transport.send(answer).catch(() => {});
+    };
+    return super.connect(transport);
+  }
+}
+
+function malformed(given: unknown): JSONRPCErrorResponse | null {
+  if (JSONRPCMessageSchema.safeParse(given).success) return null;
+  const id = idOf(given);
+  if (id === undefined && isRecord(given) && typeof given["method"] === "string") return null;
+  return errorOf(ErrorCode.InvalidRequest, "This is not a valid MCP message.", id);
+}
+
+export function malformedLine(line: string): JSONRPCErrorResponse | null {
+  if (line.trim() === "") return null;
+  try {
+    return malformed(JSON.parse(line));
+  } catch {
+    return errorOf(ErrorCode.ParseError, "This line is not valid JSON; send one message per line.", undefined);
+  }
+}
+
+function errorOf(code: ErrorCode, message: string, id: string | number | undefined): JSONRPCErrorResponse {
+  return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
+}
+
+/** Ignores the id of a response, because this server chose it. */
+function idOf(given: unknown): string | number | undefined {
+  if (!isRecord(given) || "result" in given || "error" in given) return undefined;
+  const { id } = given;
+  return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
+}
 
 export const prompts = [
   {
@@ -39,7 +79,7 @@ export const prompts = [
 
 const LONGEST_WISH = 4_000;
 
-export function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPromptResult {
+function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPromptResult {
   const wish = given["wish"]?.trim() ?? "";
   if (name !== "make")
     throw new McpError(ErrorCode.InvalidParams, `Unknown prompt ${JSON.stringify(name)}; the only one is make.`);

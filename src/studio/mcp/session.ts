@@ -6,10 +6,44 @@ import { isRunId } from "../../core/kit/file-name.ts";
 import { isWithin } from "../../core/kit/files.ts";
 import { formatUsd, openSteps, parseUsd } from "../../core/kit/money.ts";
 import { loadRun, type RunState, RunView, type WaitingDecision } from "../../core/view/index.ts";
-import type { Quote, RunDocument } from "../../index.ts";
+import type { JournalStore, Json, Pipeline, Quote, RunDocument, Showrunner } from "../../index.ts";
 import { decide, leftOfBudget } from "../served/index.ts";
-import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
+
+export interface AgentPipeline {
+  readonly name: string;
+  readonly pipeline: Pipeline;
+  readonly source: { readonly file: string; readonly exportName: string };
+}
+
+/** `value` replaces the value shown. */
+export interface Decision {
+  readonly decision: "approve" | "reject";
+  /** Number of the chosen result, starting at 1. */
+  readonly pick?: number | undefined;
+  readonly note?: string | undefined;
+  readonly value?: Json | undefined;
+}
+
+export interface McpOptions {
+  readonly show: Showrunner;
+  readonly journal: JournalStore;
+  readonly pipelines: readonly AgentPipeline[];
+  /** The only folder from which inputs may use files. */
+  readonly filesDir: string;
+  /** Budget of all agent runs together. If null, agents cannot start runs. */
+  readonly budgetMicros: number | null;
+  /** Cost of all agent runs before this server started. */
+  readonly beforeMicros?: number | undefined;
+  /** If null, each run's quoted price is its maximum. */
+  readonly runBudgetMicros: number | null;
+  /** Maximum cost of a job whose price is unknown in advance, in US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  readonly allowApprove: boolean;
+  /** Whether to ask the agent's user for decisions and higher costs. */
+  readonly mayAsk: boolean;
+  readonly log: (text: string) => void;
+}
 
 /** Tools ignore runs whose ids lack this prefix. */
 const PREFIX = "agent-";

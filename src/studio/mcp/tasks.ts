@@ -9,8 +9,7 @@ import {
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { RunDocument } from "../../index.ts";
-import { askAll } from "./decisions.ts";
-import { ofTask, type Person, personAt } from "./person.ts";
+import { askAll, ofTask, type Person, personAt } from "./person.ts";
 import type { AgentSession } from "./session.ts";
 import { errorText, ToolError } from "./tool-error.ts";
 import { agentDocument } from "./tools/runs.ts";

@@ -2,7 +2,6 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { own } from "../../core/kit/lookup.ts";
 import { isShowrunnerError } from "../../index.ts";
 import { refusalFor } from "../served/index.ts";
-import type { McpOptions } from "./options.ts";
 
 export class ToolError extends Error {
   readonly next: string;
@@ -12,6 +11,10 @@ export class ToolError extends Error {
     this.name = "ToolError";
     this.next = next;
   }
+}
+
+interface Log {
+  log(text: string): void;
 }
 
 const ASK = "ask the person who started this server";
@@ -31,17 +34,17 @@ const NEXT: Readonly<Record<string, string>> = {
 const MOST_CHARACTERS = 4_000;
 
 /** Details that agents may not see are logged instead. */
-export function errorText(error: unknown, options: Pick<McpOptions, "log">): string {
+export function errorText(error: unknown, options: Log): string {
   const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-export function reportTo({ log }: Pick<McpOptions, "log">) {
+export function reportTo({ log }: Log) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;
 }
 
-function agentError(error: unknown, options: Pick<McpOptions, "log">): Pick<ToolError, "message" | "next"> {
+function agentError(error: unknown, options: Log): Pick<ToolError, "message" | "next"> {
   const { message, code } = refusalFor(error, reportTo(options));
   const next = own(NEXT, isShowrunnerError(error) ? error.code : code) ?? `tell ${ASK.slice(4)} if this persists`;
   return { message, next };

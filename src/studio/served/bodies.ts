@@ -1,10 +1,16 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { badRequest, Refusal } from "./refusal.ts";
+import { basename, join } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { badRequest, Refusal } from "./for-callers.ts";
 
 /** Without this limit, a slow sender would occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
-export interface SentBody {
+interface SentBody {
   readonly contentType: string;
   readonly declaredBytes: number;
   readonly bytes: ReadableStream<Uint8Array> | null;
@@ -126,4 +132,92 @@ export function isRecord(value: unknown): value is JsonObject {
 
 export function isOfType({ contentType }: Pick<SentBody, "contentType">, type: string): boolean {
   return contentType.split(";", 1)[0]!.trim().toLowerCase() === type;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+export function textField(body: Body, name: string): string {
+  const value = optionalText(body, name);
+  if (value === undefined) throw badRequest(`${name} is missing.`, name);
+  return value;
+}
+
+export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
+  const value = body[name];
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value !== "string" || value.length > most)
+    throw badRequest(`${name} must be a string of at most ${most} characters.`, name);
+  return value;
+}
+
+export function optionalPosition(body: Body, name: string): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw badRequest(`${name} must be a whole number, 0 or greater.`, name);
+  return value as number;
+}
+
+export function wholeNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!/^\d{1,15}$/.test(text)) throw badRequest(`${name} must be a whole number, 0 or greater.`, name);
+  return Number(text);
+}
+
+export function textList(body: Body, name: string): readonly string[] {
+  const value = body[name] ?? [];
+  if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {
+    throw badRequest(`${name} must be a list of strings.`, name);
+  }
+  return value;
+}
+
+interface Kept {
+  readonly folder: string;
+  /** If the sender's name is a path, only the last part is used. */
+  readonly name: string;
+  readonly mostBytes: number;
+  tooLarge(): Refusal;
+  makeOwn?(own: string): Promise<unknown>;
+}
+
+/** Sending the same file again gives the same path. @throws Refusal 400, or the result of `tooLarge` */
+export async function keepFile(
+  bytes: AsyncIterable<Uint8Array>,
+  { folder, name: given, mostBytes, tooLarge, makeOwn = makeFolder }: Kept,
+): Promise<{ readonly path: string; readonly sizeBytes: number }> {
+  const name = safeName(given);
+  await makeFolder(folder);
+  const part = join(folder, `${randomUUID()}.part`);
+  const hash = createHash("sha256");
+  let sizeBytes = 0;
+  const counted = new Transform({
+    transform(piece: Uint8Array, _encoding, done) {
+      sizeBytes += piece.length;
+      hash.update(piece);
+      done(sizeBytes > mostBytes ? tooLarge() : null, piece);
+    },
+  });
+  try {
+    await pipeline(bytes, counted, createWriteStream(part, { flags: "wx", mode: 0o600 }));
+    if (sizeBytes === 0) throw badRequest(`The file ${name} is empty.`);
+    const own = join(folder, hash.digest("hex"));
+    await makeOwn(own);
+    const path = join(own, name);
+    await rename(part, path);
+    return { path, sizeBytes };
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+const makeFolder = (path: string) => mkdir(path, { recursive: true, mode: 0o700 });
+
+function safeName(given: string): string {
+  const name = basename(given.replaceAll("\\", "/"))
+    .replace(/[^\p{L}\p{N}._ -]/gu, "_")
+    .slice(-80); // at most 240 bytes; a file name can have 255
+  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("`name` must be a file name.", "name");
+  return name;
 }

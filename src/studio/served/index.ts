@@ -5,17 +5,24 @@ export {
   isOfType,
   isRecord,
   jsonObject,
+  keepFile,
+  optionalPosition,
+  optionalText,
   passBytes,
   readBytes,
   readJson,
+  textField,
+  textList,
   tooLarge,
+  wholeNumber,
 } from "./bodies.ts";
-export { bytesResponse, mediaResponse } from "./bytes.ts";
-export { decide, verdictIn } from "./decide.ts";
-export { optionalPosition, optionalText, textField, textList, wholeNumber } from "./fields.ts";
 export {
+  BusyRefusal,
+  badRequest,
   inputChanges,
+  notFound,
   problemFor,
+  Refusal,
   type Report,
   refusalFor,
   reported,
@@ -24,10 +31,14 @@ export {
   unplannable,
 } from "./for-callers.ts";
 export {
+  bytesResponse,
   decoded,
   headOf,
   isSame,
+  kindOfType,
   matchPath,
+  mediaHeaders,
+  mediaResponse,
   routeOf,
   STREAM_BEAT,
   STREAM_BEAT_MS,
@@ -35,10 +46,5 @@ export {
   STREAM_START,
   streamFrame,
 } from "./http.ts";
-export { inTurn } from "./in-turn.ts";
-export { keepFile } from "./keep-file.ts";
-export { kindOfType, mediaHeaders } from "./media-type.ts";
-export { quoteDocument } from "./quote-document.ts";
-export { BusyRefusal, badRequest, notFound, Refusal } from "./refusal.ts";
-export { committedMicros, leftOfBudget } from "./shared-budget.ts";
-export { Shares } from "./shares.ts";
+export { committedMicros, decide, leftOfBudget, quoteDocument, verdictIn } from "./runs.ts";
+export { inTurn, Shares } from "./shares.ts";

@@ -1,4 +1,4 @@
-import { BusyRefusal } from "./refusal.ts";
+import { BusyRefusal } from "./for-callers.ts";
 
 interface Limits {
   /** Maximum for one owner. Default: none. */
@@ -57,5 +57,21 @@ export class Shares {
     const left = (this.#held.get(owner) ?? 0) - amount;
     if (left > 0) this.#held.set(owner, left);
     else this.#held.delete(owner);
+  }
+}
+
+/** Calls `work` after all earlier calls for the same run have settled. */
+export async function inTurn<T>(
+  turns: Map<string, Promise<unknown>>,
+  runId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = turns.get(runId) ?? Promise.resolve();
+  const own = before.then(work, work);
+  turns.set(runId, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(runId) === own) turns.delete(runId);
   }
 }

@@ -6,12 +6,10 @@ import { describe, expect, test } from "vitest";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { createMemoryJournal, type JournalStore, type RunHandle, type Showrunner } from "../../../src/index.ts";
-import type { EventStream } from "../../../src/studio/dashboard/http/answer.ts";
-import { GaugeReader } from "../../../src/studio/dashboard/live/gauges.ts";
-import { runPatch, type WatchParts, watchRun } from "../../../src/studio/dashboard/live/run-watch.ts";
+import type { EventStream } from "../../../src/studio/dashboard/http/route.ts";
 import { applyPatch, type RunModel } from "../../../src/studio/dashboard/page/state/run-store.ts";
-import { Drivers } from "../../../src/studio/dashboard/runs/driven-runs.ts";
 import { RunCache } from "../../../src/studio/dashboard/runs/run-cache.ts";
+import { Drivers, GaugeReader, runPatch, type WatchParts, watchRun } from "../../../src/studio/dashboard/runs/watch.ts";
 import type {
   PageTimeline,
   RunPatch,

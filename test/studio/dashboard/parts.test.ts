@@ -6,7 +6,7 @@ import { draw, neighbour } from "../../../src/studio/dashboard/page/graph/layout
 import { usd } from "../../../src/studio/dashboard/page/ui/format.ts";
 import type { PageStep } from "../../../src/studio/dashboard/views/document.ts";
 import { bundlesOf } from "../../../src/studio/dashboard/views/groups.ts";
-import { cut, cutJson } from "../../../src/studio/dashboard/views/truncate.ts";
+import { cut, cutJson } from "../../../src/studio/dashboard/views/page-step.ts";
 import { matchPath } from "../../../src/studio/served/index.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 

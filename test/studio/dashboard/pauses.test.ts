@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pauseText } from "../../../src/studio/dashboard/page/ui/pauses.ts";
+import { pauseText } from "../../../src/studio/dashboard/page/ui/format.ts";
 import type { RunSummary } from "../../../src/studio/dashboard/views/document.ts";
 
 type Pause = NonNullable<RunSummary["pause"]>;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunRow } from "../../../src/core/view/index.ts";
 import type { JournalStore } from "../../../src/index.ts";
-import { differing } from "../../../src/studio/dashboard/page/review/differing.ts";
-import { WaitingDecisions } from "../../../src/studio/dashboard/runs/waiting.ts";
+import { differing } from "../../../src/studio/dashboard/page/ui/format.ts";
+import { WaitingDecisions } from "../../../src/studio/dashboard/routes/review-routes.ts";
 import type { PageStep, ReviewQueue } from "../../../src/studio/dashboard/views/document.ts";
 import { plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";

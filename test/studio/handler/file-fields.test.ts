@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { inputSchema, withFiles } from "../../../src/studio/handler/file-fields.ts";
+import { inputSchema, withFiles } from "../../../src/studio/handler/read-input.ts";
 
 test("a deep value of a recursive union is looked through at once", async () => {
   const tree: z.ZodType = z.lazy(() =>

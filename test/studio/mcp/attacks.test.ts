@@ -18,7 +18,7 @@ import {
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { AGENT_TAG, AgentSession } from "../../../src/studio/mcp/index.ts";
 import { createServer } from "../../../src/studio/mcp/server.ts";
-import { boundedLines } from "../../../src/studio/mcp/stdio.ts";
+import { boundedLines } from "../../../src/studio/mcp/transports.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { isFull } from "../../support/sample.ts";
 import { agreed } from "./support/agent.ts";

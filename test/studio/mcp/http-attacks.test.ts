@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type McpHttp, startHttp } from "../../../src/studio/mcp/http.ts";
+import { type McpHttp, startHttp } from "../../../src/studio/mcp/transports.ts";
 import { isFull } from "../../support/sample.ts";
 import { type SessionWorld, sessionWorld } from "./support/in-memory.ts";
 

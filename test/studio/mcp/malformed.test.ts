@@ -1,7 +1,7 @@
 import { JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { malformedLine } from "../../../src/studio/mcp/malformed.ts";
+import { malformedLine } from "../../../src/studio/mcp/server.ts";
 import { type RawClient, rawClient, type SessionWorld, sessionWorld } from "./support/in-memory.ts";
 
 let world: SessionWorld;

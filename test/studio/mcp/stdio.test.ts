@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundedLines } from "../../../src/studio/mcp/stdio.ts";
+import { boundedLines } from "../../../src/studio/mcp/transports.ts";
 
 test("a message that is too long is refused, and those around it are passed on, however they are cut into pieces", async () => {
   const text = Buffer.from(`one\n${"x".repeat(50)}\ntwo\n12345678\n123456789\nthree\n${"y".repeat(50)}`);

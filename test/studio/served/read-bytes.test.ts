@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { jsonBody } from "../../../src/studio/handler/read-body.ts";
+import { jsonBody } from "../../../src/studio/handler/read-input.ts";
 import { bodyOfMessage, LONGEST_BODY_MS, readJson } from "../../../src/studio/served/bodies.ts";
 
 const BOUNDS = { mostBytes: 100, instead: "send less" };

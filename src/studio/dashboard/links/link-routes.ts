@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { InvalidOptionError } from "../../../core/kit/errors.ts";
 import type { ReviewLinkRow } from "../../../core/view/index.ts";
 import {
+  badRequest,
   decide,
   headOf,
   inTurn,
@@ -13,13 +14,23 @@ import {
   optionalText,
   Refusal,
   textField,
+  textList,
   verdictIn,
 } from "../../served/index.ts";
 import { type Call, jsonOf, type Route } from "../http/route.ts";
-import type { DashboardContext } from "../options.ts";
+import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
+import type { DashboardContext, DashboardOptions } from "../options.ts";
 import { pageFile } from "../routes/file-routes.ts";
 import { goOnWhereParked } from "../routes/resume-routes.ts";
-import { linkOfFile, linkOfToken, SHARED, statusOf } from "./review-link.ts";
+import {
+  createReviewLink,
+  linkOfFile,
+  linkOfToken,
+  reviewLinkUrl,
+  reviewLinkView,
+  SHARED,
+  statusOf,
+} from "./review-link.ts";
 import { type Shared, type SharedDecision, SharedDecisions } from "./shared-decisions.ts";
 
 export interface SharedPage {
@@ -28,7 +39,7 @@ export interface SharedPage {
   readonly expiresAt: number;
 }
 
-export interface LinkParts {
+interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
   isPublic(incoming: IncomingMessage): boolean;
@@ -247,4 +258,65 @@ export function senderOf(address: string): string {
   // Mapped IPv4 addresses (::ffff:a.b.c.d) differ only in their last groups.
   const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
   return isMapped ? groups.join(":") : `${groups.slice(0, 4).join(":")}::/64`;
+}
+
+export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: string | null): readonly Route[] {
+  const create = async ({ json, incoming }: Call) => {
+    const body = await json();
+    const given = textList(body, "tags").map((text) => [text.split("=", 1)[0]!, text.slice(text.indexOf("=") + 1)]);
+    const runId = optionalText(body, "run", 200);
+    const step = optionalText(body, "step", 500);
+    const scope = {
+      ...(given.length > 0 && { tags: Object.fromEntries(given) }),
+      ...(runId && { runId }),
+      ...(step && { step }),
+    };
+    const { expiresMs } = body;
+    if (expiresMs !== undefined && typeof expiresMs !== "number") throw badRequest("`expiresMs` must be a number.");
+    const now = Date.now();
+    const { link, token } = await createReviewLink(journal, { scope, expiresMs }, now);
+    const url = reviewLinkUrl(publicUrl ?? `http://${incoming.headers.host}`, token);
+    return { ...reviewLinkView(link, now), url };
+  };
+
+  const list = async () => {
+    const now = Date.now();
+    return (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
+  };
+
+  const revoke = async ({ json }: Call) => {
+    const id = textField(await json(), "id");
+    await journal.revokeReviewLink(id, Date.now());
+    const link = await journal.reviewLink(id);
+    if (link === null) throw notFound("This link");
+    return reviewLinkView(link, Date.now());
+  };
+
+  return [
+    { method: "GET", path: "/api/review-links", handle: list },
+    { method: "POST", path: "/api/review-links", handle: create },
+    { method: "POST", path: "/api/review-links/revoke", handle: revoke },
+  ];
+}
+
+export function originOf(publicUrl: string): string {
+  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
+  if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
+  throw new InvalidOptionError("publicUrl", "use https and no path, as in https://review.example.com.");
+}
+
+export function publicPlace({
+  publicUrl,
+  host = "",
+  allowHosts = [],
+}: Pick<DashboardOptions, "publicUrl" | "host" | "allowHosts">) {
+  if (publicUrl === undefined) return null;
+  const origin = originOf(publicUrl);
+  const { host: named, hostname, port } = new URL(origin);
+  const own = allowedHosts({ host: host || "127.0.0.1", port: 0, allowed: allowHosts, own: ownNames() });
+  if (!own.some((one) => one.replace(/:\d+$/, "") === hostname)) {
+    return { origin, hosts: port === "" ? proxiedHosts([hostname]) : [named] };
+  }
+  const why = `the dashboard itself uses ${hostname}`;
+  throw new InvalidOptionError("publicUrl", `${why}; choose another host name for review links.`);
 }

@@ -10,8 +10,7 @@ import {
 import type { JournalStore } from "../../../index.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type RunCache, RunMemo } from "../runs/run-cache.ts";
-import type { PageComment } from "../views/page-step.ts";
-import { cut, cutJson } from "../views/truncate.ts";
+import { cut, cutJson, type PageComment } from "../views/page-step.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
 // The data that the page behind a review link gets. Times are epoch milliseconds.

@@ -8,7 +8,7 @@ import { RunScreen } from "./run/screen.tsx";
 import { CostsScreen } from "./screens/costs.tsx";
 import { PlanScreen } from "./screens/plan.tsx";
 import { RunsScreen } from "./screens/runs.tsx";
-import { clientReport, inlined } from "./state/inlined.ts";
+import { clientReport, inlined } from "./state/api.ts";
 import { type Connection, connection, follow, gauges, visitor } from "./state/live.ts";
 import { type Route, useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";

@@ -6,9 +6,8 @@ import { badRequest, decide, notFound, optionalText, textField, verdictIn } from
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext, OfferedPipeline } from "../options.ts";
 import { inputForm, shownValueOf } from "../views/input-form.ts";
-import { decisionAt, stepView } from "../views/page-step.ts";
+import { cut, decisionAt, stepView } from "../views/page-step.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
-import { cut } from "../views/truncate.ts";
 import { goOnWhereParked } from "./resume-routes.ts";
 
 export function actionRoutes(context: DashboardContext): readonly Route[] {

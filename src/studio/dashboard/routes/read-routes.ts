@@ -2,17 +2,15 @@ import { own } from "../../../core/kit/lookup.ts";
 import { type FoldedRun, type RunRow, type RunView, type StepView, statusNow } from "../../../core/view/index.ts";
 import type { JournalStore } from "../../../index.ts";
 import { badRequest, notFound, wholeNumber } from "../../served/index.ts";
-import { openEventStream, sendStreamHead } from "../http/answer.ts";
-import type { Call, Route } from "../http/route.ts";
-import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
+import { type Call, openEventStream, type Route, sendStreamHead } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { type KnownRun, type RunCache, RunMemo } from "../runs/run-cache.ts";
-import { earlierOf, stepView } from "../views/page-step.ts";
+import { runPatch, watchList, watchRun } from "../runs/watch.ts";
+import { cut, cutJson, earlierOf, stepView } from "../views/page-step.ts";
 import { isBilled } from "../views/run-costs.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { type RunSummary, summaryView, unreadable } from "../views/run-head.ts";
 import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
-import { cut, cutJson } from "../views/truncate.ts";
 
 export interface RunQuery {
   readonly search: string;

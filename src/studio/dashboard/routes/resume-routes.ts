@@ -7,7 +7,7 @@ import { badRequest, isRecord, notFound, optionalText, textField, textList } fro
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { stepForm } from "../views/input-form.ts";
-import { cut } from "../views/truncate.ts";
+import { cut } from "../views/page-step.ts";
 
 export function resumeRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;

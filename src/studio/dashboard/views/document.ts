@@ -2,13 +2,12 @@
 // are cut.
 import type { keepFile } from "../../served/index.ts";
 import type { VisitorView } from "../http/route.ts";
-import type { GaugeReader } from "../live/gauges.ts";
-import type { runPatch } from "../live/run-watch.ts";
 import type { clientReport } from "../report/write-report.ts";
 import type { candidateView, offeredView, planView } from "../routes/action-routes.ts";
 import type { givenView, RunList, stepsPage, timelineView } from "../routes/read-routes.ts";
 import type { ResumePreview } from "../routes/resume-routes.ts";
-import type { WaitingDecisions } from "../runs/waiting.ts";
+import type { WaitingDecisions } from "../routes/review-routes.ts";
+import type { GaugeReader, runPatch } from "../runs/watch.ts";
 import type { shownValueOf, stepForm } from "./input-form.ts";
 import type { decisionOf, earlierOf, PageStep } from "./page-step.ts";
 import type { runCosts } from "./run-costs.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { own } from "../../../core/kit/lookup.ts";
 import { suggestedValues } from "../../../core/plan/index.ts";
 import type { Json } from "../../../index.ts";
-import { cut } from "./truncate.ts";
+import { cut } from "./page-step.ts";
 
 export interface FieldView {
   readonly name: string;

@@ -3,7 +3,6 @@ import type { RunState, RunView, StepView as Step } from "../../../core/view/ind
 import type { PlanStep, Quote } from "../../../index.ts";
 import { kindOfType, notFound } from "../../served/index.ts";
 import { blankMedia, type PageMedia } from "./page-media.ts";
-import { cut, cutJson } from "./truncate.ts";
 
 type StepState = RunState["steps"][string];
 type OutputState = Step["outputs"][number];
@@ -205,7 +204,7 @@ export function usedMedia(run: RunView, plan: PlanStep): readonly Pick<PageMedia
   );
 }
 
-export function outputView(run: RunView, path: string, output: OutputState): PageMedia {
+function outputView(run: RunView, path: string, output: OutputState): PageMedia {
   const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
   const placed = run.placed(path, index);
   return {
@@ -233,4 +232,40 @@ function stored(
   const query = `v=${sha256.slice(0, 12)}${attempt === undefined ? "" : `&attempt=${attempt}`}`;
   const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?${query}`;
   return { kind: kindOfType(contentType), contentType, sizeBytes, sha256, url };
+}
+
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  // The end must not be in the middle of a surrogate pair.
+  const end = /[\uD800-\uDBFF]/.test(text[most - 2] ?? "") ? most - 2 : most - 1;
+  return `${text.slice(0, end)}…`;
+}
+
+interface Cut {
+  readonly value: unknown;
+  readonly isCut: boolean;
+}
+
+export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
+  let parts = 0;
+  let isCut = false;
+  const walk = (part: unknown): unknown => {
+    parts += 1;
+    if (parts > mostParts) {
+      isCut = true;
+      return "…";
+    }
+    if (typeof part === "string") {
+      if (part.length > mostText) isCut = true;
+      return cut(part, mostText);
+    }
+    if (Array.isArray(part)) return few(part).map(walk);
+    if (typeof part !== "object" || part === null) return part;
+    return Object.fromEntries(few(Object.entries(part)).map(([name, item]) => [cut(name, 200), walk(item)]));
+  };
+  const few = <T>(items: readonly T[]): readonly T[] => {
+    if (items.length > mostParts) isCut = true;
+    return items.slice(0, mostParts);
+  };
+  return { value: walk(value), isCut };
 }

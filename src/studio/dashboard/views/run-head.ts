@@ -2,9 +2,8 @@ import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
 import type { RunRow, RunState, RunView } from "../../../core/view/index.ts";
 import type { StepCounts } from "./groups.ts";
 import type { PageMedia } from "./page-media.ts";
-import { mediaOf } from "./page-step.ts";
+import { cut, mediaOf } from "./page-step.ts";
 import { countSteps } from "./run-groups.ts";
-import { cut } from "./truncate.ts";
 
 const MOST_COVERS = 4;
 const MOST_MISSING = 200;

@@ -1,8 +1,7 @@
 import { traitsOf } from "../../../core/plan/index.ts";
 import { eventText, type RunState, type RunView, type StepView } from "../../../core/view/index.ts";
 import type { JournalStore, PlanStep, StoredEvent } from "../../../index.ts";
-import { usedMedia } from "./page-step.ts";
-import { cut, cutJson } from "./truncate.ts";
+import { cut, cutJson, usedMedia } from "./page-step.ts";
 
 const MOST_LINES = 100;
 const MOST_READ = 10_000;

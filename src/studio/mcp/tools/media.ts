@@ -4,8 +4,7 @@ import { z } from "zod";
 import { type RunState, RunView } from "../../../core/view/index.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
-import { mediaList } from "./output.ts";
-import { json, type Outcome, runId, tool } from "./tool.ts";
+import { json, mediaList, type Outcome, runId, tool } from "./tool.ts";
 
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES_AT_ONCE = 2 * MOST_IMAGE_BYTES;

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { callerDocument, RunView, runLine, type StoredOutput } from "../../../core/view/index.ts";
 import type { RunDocument } from "../../../index.ts";
-import { askedOf } from "../decisions.ts";
+import { askedOf } from "../person.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
 import { mediaUri } from "./media.ts";
-import { type AgentDocument, agentDocument as agentSchema, runList, stopRequested } from "./output.ts";
-import { json, runId, tool } from "./tool.ts";
+import { type AgentDocument, agentDocument as agentSchema, json, runId, runList, stopRequested, tool } from "./tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 60;
 const LONGEST_WAIT_SECONDS = 600;

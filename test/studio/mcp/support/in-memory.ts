@@ -12,8 +12,8 @@ import {
 } from "../../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../../src/local-service/index.ts";
 import { AGENT_TAG, AgentSession } from "../../../../src/studio/mcp/index.ts";
-import type { McpOptions } from "../../../../src/studio/mcp/options.ts";
 import { createServer } from "../../../../src/studio/mcp/server.ts";
+import type { McpOptions } from "../../../../src/studio/mcp/session.ts";
 import { fastFolder } from "../../../../src/testing/surroundings.ts";
 
 /** A pipeline with a picture, an approval, and another picture after it; the pictures cost 0.02 dollars each. */

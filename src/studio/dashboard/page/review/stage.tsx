@@ -2,21 +2,16 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { PageComment, PageMedia, PageStep, StepDetail } from "../../views/document.ts";
 import { DecisionButtons, useDecision } from "../run/decision.tsx";
 import { ShownValue } from "../run/shown-value.tsx";
-import { get, runPath } from "../state/api.ts";
+import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { Link, Wrong } from "../ui/bits.tsx";
-import { Comments } from "../ui/comments.tsx";
-import { MadeBy, NotMade } from "../ui/compared.tsx";
-import { earlierLabel, useEarlier } from "../ui/earlier.ts";
-import { useKeys, useLoaded } from "../ui/hooks.ts";
-import { useLightbox } from "../ui/lightbox.tsx";
-import { Player } from "../ui/media.tsx";
+import { differing, type Input } from "../ui/format.ts";
+import { earlierLabel, useEarlier, useKeys, useLoaded } from "../ui/hooks.ts";
+import { Player, Refused, useLightbox } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
-import { Refused } from "../ui/refused.tsx";
-import { differing, type Input } from "./differing.ts";
+import { About, Comments, MadeBy, NotMade } from "../ui/takes.tsx";
 import { playOrPause, timeAt, usePlayersTogether } from "./players.ts";
-import { RemarkForm } from "./remark.tsx";
 
 interface Props {
   readonly runId: string;
@@ -201,4 +196,50 @@ function Differences({ runId, shows }: { readonly runId: string; readonly shows:
 
 function isInput(value: unknown): value is Input {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+interface RemarkProps {
+  readonly runId: string;
+  readonly step: string;
+  readonly takes: number;
+  readonly timeOf: (take: number) => number | null;
+  readonly onSaid: (comment: PageComment) => void;
+}
+
+function RemarkForm({ runId, step, takes, timeOf, onSaid }: RemarkProps) {
+  const [text, setText] = useState("");
+  const [about, setAbout] = useState<number | null>(takes === 1 ? 0 : null);
+  const [error, setError] = useState<string | null>(null);
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const timeMs = about === null ? null : timeOf(about);
+    setError(null);
+    try {
+      await post(`${runPath(runId)}/comment`, { step, text: text.trim(), take: about, timeMs });
+      onSaid({ text: text.trim(), name: null, take: about, timeMs, at: Date.now() });
+      setText("");
+    } catch (failure) {
+      setError((failure as Error).message);
+    }
+  };
+  return (
+    <form class="remark-form" onSubmit={send}>
+      <label>
+        <span class="unseen">Comment</span>
+        <input
+          id="comment"
+          placeholder="Add a comment (records the playback position)"
+          aria-keyshortcuts="C"
+          maxLength={2000}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <About takes={takes} about={about} onChange={setAbout} />
+      <button type="submit" class="button" disabled={text.trim() === ""}>
+        Comment
+      </button>
+      <Wrong text={error} />
+    </form>
+  );
 }

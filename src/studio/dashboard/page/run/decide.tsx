@@ -4,12 +4,10 @@ import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import { Link } from "../ui/bits.tsx";
-import { Comments } from "../ui/comments.tsx";
-import { MadeBy, NotMade } from "../ui/compared.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
-import { useLightbox } from "../ui/lightbox.tsx";
-import { Player } from "../ui/media.tsx";
+import { Player, useLightbox } from "../ui/media.tsx";
+import { Comments, MadeBy, NotMade } from "../ui/takes.tsx";
 import { DecisionButtons, useDecision } from "./decision.tsx";
 import { ShownValue } from "./shown-value.tsx";
 

@@ -2,14 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import type { PageStep, RunHead } from "../../views/document.ts";
-import { inlined } from "../state/inlined.ts";
+import { inlined } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Meter, otherCounts, Pill, runTone, StepBar } from "../ui/bits.tsx";
-import { count, dateTime, usd } from "../ui/format.ts";
+import { count, dateTime, pauses, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
-import { pauses } from "../ui/pauses.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
 
 type Asking = "stop" | "resume" | null;

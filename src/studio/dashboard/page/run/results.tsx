@@ -1,12 +1,11 @@
 import { useState } from "preact/hooks";
 import type { ClientReport, PageMedia, PageStep } from "../../views/document.ts";
-import { inlined } from "../state/inlined.ts";
+import { inlined } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count, dateTime } from "../ui/format.ts";
 import { useSteps } from "../ui/hooks.ts";
-import { useLightbox } from "../ui/lightbox.tsx";
-import { Player } from "../ui/media.tsx";
+import { Player, useLightbox } from "../ui/media.tsx";
 
 const PAGE = 24;
 const order = ["video", "image", "audio", "other"];

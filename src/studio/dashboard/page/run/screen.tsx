@@ -1,9 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { EventLine, GivenInput } from "../../views/document.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
-import { GroupPanel } from "../graph/group-panel.tsx";
-import { get, runPath } from "../state/api.ts";
-import { inlined } from "../state/inlined.ts";
+import { get, inlined, runPath } from "../state/api.ts";
 import { run as runView } from "../state/live.ts";
 import { go, type Route, runHref, TABS, type Tab } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
@@ -16,7 +14,7 @@ import { VirtualList } from "../ui/virtual.tsx";
 import { CostsTab } from "./costs.tsx";
 import { RunHeader } from "./header.tsx";
 import { ResultsTab } from "./results.tsx";
-import { StepPanel } from "./step-panel.tsx";
+import { GroupPanel, StepPanel } from "./step-panel.tsx";
 import { TimelineTab } from "./timeline.tsx";
 
 export type RunRoute = Extract<Route, { readonly screen: "run" }>;

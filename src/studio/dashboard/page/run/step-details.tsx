@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { PageAttempt, PageStep, StepDetail } from "../../views/document.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { clockTime, usd } from "../ui/format.ts";
+import { earlierLabel, useEarlier } from "../ui/hooks.ts";
 import { Player, Thumb } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
 

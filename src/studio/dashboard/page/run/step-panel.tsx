@@ -1,18 +1,17 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { formatDuration, lateText } from "../../../../core/kit/duration.ts";
 import type { PageDecision, PageMedia, PageStep, RunHead, StepDetail } from "../../views/document.ts";
+import { bundlesOf } from "../../views/groups.ts";
 import { measured } from "../graph/node.tsx";
-import { get, runPath } from "../state/api.ts";
-import { inlined } from "../state/inlined.ts";
+import { get, inlined, runPath } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
-import { usd } from "../ui/format.ts";
-import { useLoaded, useNow } from "../ui/hooks.ts";
-import { useLightbox } from "../ui/lightbox.tsx";
-import { Player } from "../ui/media.tsx";
+import { Dot, Empty, Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
+import { count, usd } from "../ui/format.ts";
+import { useLoaded, useNow, useSteps } from "../ui/hooks.ts";
+import { Player, Refused, Thumb, useLightbox } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
-import { Refused } from "../ui/refused.tsx";
+import { VirtualList } from "../ui/virtual.tsx";
 import { Decide, Resolve } from "./decide.tsx";
 import { ResumeDialog } from "./dialogs.tsx";
 import { StepDetails } from "./step-details.tsx";
@@ -129,5 +128,68 @@ function StepFacts({ step, head }: { readonly step: PageStep; readonly head: Run
         <Fact name={isMoving ? "For" : "Took"} value={formatDuration((step.finishedAt ?? now) - step.startedAt)} />
       )}
     </dl>
+  );
+}
+
+interface GroupProps {
+  readonly model: RunModel;
+  readonly group: string;
+  readonly onOpen: (step: string) => void;
+  readonly onClose: () => void;
+}
+
+export function GroupPanel({ model, group, onOpen, onClose }: GroupProps) {
+  const [phase, setPhase] = useState<string | null>(null);
+  const { steps, groups } = model;
+  const bundle = useMemo(
+    () => bundlesOf({ steps, groups }, true).find(({ key }) => key === group),
+    [steps, groups, group],
+  );
+  const members = new Set(bundle?.members);
+  const { steps: shown, more } = useSteps(
+    model,
+    { group, ...(phase !== null && { phase }) },
+    (step) => members.has(step) && (phase === null || step.phase === phase),
+  );
+  const total = bundle?.count ?? 0;
+  return (
+    <Panel title={group} note={count(total, "step")} onClose={onClose}>
+      <fieldset class="chips">
+        <legend class="unseen">Show steps that are</legend>
+        <button type="button" class="chip" aria-pressed={phase === null} onClick={() => setPhase(null)}>
+          all <span>{total}</span>
+        </button>
+        {Object.entries(bundle?.phases ?? {}).map(([name, number]) => (
+          <button type="button" key={name} class="chip" aria-pressed={phase === name} onClick={() => setPhase(name)}>
+            {phaseWord(name as PageStep["phase"])} <span>{number}</span>
+          </button>
+        ))}
+      </fieldset>
+      {shown.length === 0 ? (
+        <Empty title="No matching steps" />
+      ) : (
+        <VirtualList items={shown} rowHeight={56} label={`Steps in ${group}`} class="members" onEnd={more}>
+          {(step) => <Member step={step} onOpen={onOpen} />}
+        </VirtualList>
+      )}
+    </Panel>
+  );
+}
+
+function Member({ step, onOpen }: { readonly step: PageStep; readonly onOpen: (step: string) => void }) {
+  const media = step.media.find(({ kind }) => kind === "image" || kind === "video");
+  return (
+    <button type="button" class="member" onClick={() => onOpen(step.path)}>
+      {media === undefined ? <span class="thumb blank" /> : <Thumb media={media} label="" />}
+      <span class="name">
+        <b>{step.path}</b>
+        <small>{step.ask ?? step.model}</small>
+      </span>
+      <span class="line">
+        <Dot tone={phaseTone(step.phase)} />
+        {phaseWord(step.phase)}
+      </span>
+      <span class="cost">{usd(step.costMicros)}</span>
+    </button>
   );
 }

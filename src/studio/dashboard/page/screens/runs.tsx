@@ -6,11 +6,10 @@ import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Pill, Problem, runTone, StepBar, Wrong } from "../ui/bits.tsx";
-import { ago, count, dateTime, usd } from "../ui/format.ts";
+import { ago, count, dateTime, pauses, pauseText, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Dialog } from "../ui/panel.tsx";
-import { pauses, pauseText } from "../ui/pauses.ts";
 
 const PAGE = 50;
 /** Older runs can be found by searching. */

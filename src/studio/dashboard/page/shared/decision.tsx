@@ -2,12 +2,12 @@ import { useState } from "preact/hooks";
 import type { SharedDecision, SharedTake } from "../../views/document.ts";
 import { blankMedia } from "../../views/page-media.ts";
 import { timeAt } from "../review/players.ts";
+import { json, send } from "../state/api.ts";
 import { Wrong } from "../ui/bits.tsx";
-import { About, Comments } from "../ui/comments.tsx";
 import { dateTime } from "../ui/format.ts";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
-import { ask } from "./ask.ts";
+import { About, Comments } from "../ui/takes.tsx";
 
 interface Props {
   readonly decision: SharedDecision;
@@ -143,4 +143,15 @@ function Shown({ take, label }: { readonly take: SharedTake; readonly label: str
     );
   }
   return <Player media={{ ...blankMedia("", 0), ...take }} label={label} />;
+}
+
+/** The link's token is in the page's address, after the `#`. */
+export function ask<T>(path: string, body?: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${location.hash.slice(1)}`, "content-type": "application/json" };
+  const init = body === undefined ? {} : json(body);
+  return send<T>(
+    `/shared/api/${path}`,
+    { ...init, headers },
+    "The server cannot be reached. Check your connection; nothing was lost.",
+  );
 }

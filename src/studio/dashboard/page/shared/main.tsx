@@ -5,8 +5,7 @@ import type { Refused } from "../state/api.ts";
 import { count, dateTime } from "../ui/format.ts";
 import "../style/index.css";
 import "./shared.css";
-import { ask } from "./ask.ts";
-import { Decision } from "./decision.tsx";
+import { ask, Decision } from "./decision.tsx";
 
 const EVERY_MS = 10_000;
 const NAME = "showrunner.reviewer";

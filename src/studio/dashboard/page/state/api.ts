@@ -1,5 +1,4 @@
-import type { ErrorBody } from "../../views/document.ts";
-import { inlined, inlinedAnswer } from "./inlined.ts";
+import type { ClientReport, ErrorBody, InlinedRun } from "../../views/document.ts";
 
 export class Refused extends Error {
   readonly status: number;
@@ -84,3 +83,19 @@ export async function send<T>(path: string, init: RequestInit, unreachable = UNR
 }
 
 export const runPath = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
+
+export const inlined: InlinedRun | null = read("inlined-run");
+
+export const clientReport: ClientReport | null = read("client-report");
+
+function read<T>(of: string): T | null {
+  const [data, media] = [of, "inlined-media"].map((id) => document.getElementById(id)?.textContent);
+  if (data == null || media == null) return null;
+  const urls = JSON.parse(media) as Readonly<Record<string, string>>;
+  return JSON.parse(data, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
+}
+
+function inlinedAnswer({ answers }: InlinedRun, path: string): unknown {
+  const [, name = ""] = /^\/api\/runs\/[^/]+\/(.*?)(?:\?rows=\d+)?$/.exec(path) ?? [];
+  return Object.hasOwn(answers, name) ? answers[name] : null;
+}

@@ -1,7 +1,6 @@
 import { withLauncher } from "../../../../core/kit/launcher.ts";
 import type { Gauges, RunPatch, StepProgress, VisitorView, WelcomeView } from "../../views/document.ts";
-import { get, Refused, runPath } from "./api.ts";
-import { clientReport, inlined } from "./inlined.ts";
+import { clientReport, get, inlined, Refused, runPath } from "./api.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
 import { createStore, useStore } from "./store.ts";
 

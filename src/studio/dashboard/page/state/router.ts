@@ -1,4 +1,4 @@
-import { inlined } from "./inlined.ts";
+import { inlined } from "./api.ts";
 import { createStore, useStore } from "./store.ts";
 
 export type Tab = "graph" | "results" | "timeline" | "costs" | "log" | "about";

@@ -1,7 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { PageStep, StepsPage } from "../../views/document.ts";
-import { get, runPath } from "../state/api.ts";
-import { inlined } from "../state/inlined.ts";
+import type { EarlierMedia, PageStep, StepsPage } from "../../views/document.ts";
+import { get, inlined, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 
 export function useNow(active: boolean): number {
@@ -15,7 +14,7 @@ export function useNow(active: boolean): number {
   return now;
 }
 
-export type Loaded<T> =
+type Loaded<T> =
   | { readonly state: "loading" }
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
@@ -89,7 +88,7 @@ export function useKeys(keys: Readonly<Record<string, (event: KeyboardEvent) => 
 const STEPS_A_PAGE = 200;
 const empty: StepsPage = { total: 0, steps: [] };
 
-export interface StepList extends StepsPage {
+interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
@@ -128,4 +127,16 @@ export function useStep({ head, steps, groups }: RunModel, path: string | null):
     [head.id, path, isMissing ? seq : 0],
   );
   return known ?? (loaded.state === "ready" ? loaded.value.steps.find((step) => step.path === path) : undefined);
+}
+
+const none: readonly EarlierMedia[] = [];
+
+export function useEarlier(runId: string, { path, startedAt }: PageStep): readonly EarlierMedia[] {
+  const address = `${runPath(runId)}/earlier?path=${encodeURIComponent(path)}`;
+  const loaded = useLoaded((signal) => get<readonly EarlierMedia[]>(address, signal), [address, startedAt]);
+  return loaded.state === "ready" ? loaded.value : none;
+}
+
+export function earlierLabel({ step, attempt }: EarlierMedia): string {
+  return `${step}, earlier attempt ${attempt}`;
 }

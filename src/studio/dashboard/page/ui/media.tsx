@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import { formatBytes } from "../../../../core/kit/value-text.ts";
-import type { PageMedia } from "../../views/document.ts";
+import type { PageMedia, RefusedMedia } from "../../views/document.ts";
 import { Icon } from "./bits.tsx";
 
 interface ThumbProps {
@@ -55,7 +55,7 @@ function Still({
   );
 }
 
-export function Blank({ kind }: { readonly kind: string }) {
+function Blank({ kind }: { readonly kind: string }) {
   const icon = kind === "audio" ? "sound" : kind === "video" ? "film" : kind === "image" ? "image" : "file";
   return (
     <span class="thumb blank">
@@ -137,4 +137,133 @@ function missing(media: PageMedia): string {
   if (media.state === "expired") return "The service no longer has this output, and there is no local copy.";
   if (media.state === "failed") return "This output could not be generated; the other outputs were kept.";
   return "Not downloaded yet.";
+}
+
+interface LightboxProps {
+  readonly media: readonly PageMedia[];
+  readonly start: number;
+  readonly labelOf: (media: PageMedia) => string;
+  readonly onClose: () => void;
+}
+
+function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
+  const [index, setIndex] = useState(start);
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    ref.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  const shown = media[Math.min(index, media.length - 1)]!;
+  const move = (by: number) => setIndex((index + by + media.length) % media.length);
+  const pressed = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const isPlaying = (event.target as HTMLElement).matches("video, audio");
+    if (by === undefined || isPlaying || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move(by);
+  };
+  const label = labelOf(shown);
+  return (
+    <dialog ref={ref} class="lightbox" aria-label={label} onClose={onClose} onKeyDown={pressed}>
+      <header>
+        <h2>{label}</h2>
+        {media.length > 1 && (
+          <>
+            <span class="quiet">
+              {index + 1} of {media.length}
+            </span>
+            <button type="button" class="button small" aria-keyshortcuts="ArrowLeft" onClick={() => move(-1)}>
+              Previous
+            </button>
+            <button type="button" class="button small" aria-keyshortcuts="ArrowRight" onClick={() => move(1)}>
+              Next
+            </button>
+          </>
+        )}
+        <button type="button" class="button quiet square push" aria-label="Close" onClick={() => ref.current?.close()}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <ul class="stage">
+        <li key={`${shown.step} ${shown.index}`}>
+          <Player media={shown} label={label} />
+        </li>
+      </ul>
+      <footer>
+        <span class="quiet">{facts(shown)}</span>
+        {shown.url !== null && (
+          <a class="button small push" href={shown.url} target="_blank" rel="noreferrer">
+            Open the file
+          </a>
+        )}
+      </footer>
+    </dialog>
+  );
+}
+
+export function useLightbox(media: readonly PageMedia[], labelOf: LightboxProps["labelOf"]) {
+  const [start, open] = useState<number | null>(null);
+  const lightbox =
+    start === null ? null : <Lightbox media={media} start={start} labelOf={labelOf} onClose={() => open(null)} />;
+  return [open, lightbox] as const;
+}
+
+const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
+const MOST_FRAMES = 6;
+
+export function Refused({
+  refused,
+  onOpen,
+}: {
+  readonly refused: readonly RefusedMedia[];
+  readonly onOpen?: (step: string) => void;
+}) {
+  return (
+    <>
+      {refused.map(({ step, reason, shows }) => (
+        <section class="note bad" key={step} aria-label={`Refused by ${step}`}>
+          <strong>
+            Refused by{" "}
+            {onOpen === undefined ? (
+              step
+            ) : (
+              <button type="button" class="link" onClick={() => onOpen(step)}>
+                {step}
+              </button>
+            )}
+          </strong>
+          <ul>
+            {reason.split("; ").map((one) => (
+              <li key={one}>{one}</li>
+            ))}
+          </ul>
+          <ol class="used">
+            {shows.flatMap((media) =>
+              timesOf(media, reason).map((at) => (
+                <li key={`${media.step} ${media.index} ${at}`}>
+                  <Thumb media={media} at={at} label={frameLabel(media, at)} />
+                </li>
+              )),
+            )}
+          </ol>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function frameLabel({ step, index, kind }: PageMedia, at: number): string {
+  if (kind === "video") return `${step} at ${Math.round(at * 10) / 10} s`;
+  return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
+}
+
+/** Returns the middle of each time range in `reason`, in seconds. */
+function timesOf({ kind }: PageMedia, reason: string): readonly number[] {
+  if (kind !== "video") return [0];
+  const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);
+  return stretches.length === 0 ? [0.1] : [...new Set(stretches)].slice(0, MOST_FRAMES);
 }

@@ -1,4 +1,6 @@
+import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import { traitsOf } from "../../../core/plan/index.ts";
 import {
   type RunRow,
@@ -9,16 +11,14 @@ import {
   stepProgress,
   touchedSteps,
 } from "../../../core/view/index.ts";
-import type { JournalStore, StoredEvent } from "../../../index.ts";
+import type { JournalStore, RunHandle, Showrunner, StoredEvent } from "../../../index.ts";
 import { notFound } from "../../served/index.ts";
-import type { EventStream } from "../http/answer.ts";
-import type { Drivers } from "../runs/driven-runs.ts";
-import type { RunCache } from "../runs/run-cache.ts";
-import { stepView } from "../views/page-step.ts";
+import type { EventStream } from "../http/route.ts";
+import { cut, stepView } from "../views/page-step.ts";
 import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
 import { eventLine } from "../views/step-detail.ts";
-import type { GaugeReader } from "./gauges.ts";
+import type { RunCache } from "./run-cache.ts";
 
 export interface WatchParts {
   readonly journal: JournalStore;
@@ -175,3 +175,107 @@ function signOf(rows: readonly RunRow[]): string {
   const interrupted = rows.filter((row) => statusNow(row, now).status === "interrupted").length;
   return `${rows.length} ${moved} ${interrupted} ${Math.max(0, ...rows.map(({ updatedAt }) => updatedAt))}`;
 }
+
+// Each request for the balance counts towards the rate limit that jobs share.
+const BALANCE_MS = 15_000;
+
+interface Balance {
+  readonly balanceMicros: number | null;
+  readonly balanceError: string | null;
+}
+
+export class GaugeReader {
+  readonly #show: () => Pick<Showrunner, "balance" | "client">;
+  readonly #onLost: () => void;
+  readonly #now: () => number;
+  #balance: { readonly at: number; readonly answer: Promise<Balance> } | null = null;
+  #sent: { readonly at: number; readonly total: number }[] = [];
+
+  constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
+    this.#show = show;
+    this.#onLost = onLost;
+    this.#now = now;
+  }
+
+  async read() {
+    return { ...(await this.#readBalance()), pace: this.#pace() };
+  }
+
+  forgetBalance(): void {
+    this.#balance = null;
+  }
+
+  #readBalance(): Promise<Balance> {
+    const at = this.#now();
+    if (this.#balance === null || at - this.#balance.at >= BALANCE_MS) {
+      const answer = this.#show()
+        .balance()
+        .then(
+          ({ balanceMicros }) => ({ balanceMicros, balanceError: null }),
+          (error: unknown) => {
+            this.#onLost();
+            return { balanceMicros: null, balanceError: cut(String((error as Error)?.message ?? error), 300) };
+          },
+        );
+      this.#balance = { at, answer };
+    }
+    return this.#balance.answer;
+  }
+
+  #pace() {
+    const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show().client.pace();
+    const at = this.#now();
+    this.#sent = [...this.#sent.filter((earlier) => at - earlier.at <= MINUTE_MS), { at, total: sent }];
+    return {
+      sent,
+      inFlight,
+      queued,
+      pausedUntil,
+      limitPerMinute: limit === null ? null : Math.round((limit.requests * MINUTE_MS) / limit.perMs),
+      lastMinute: sent - this.#sent[0]!.total,
+    };
+  }
+}
+
+export class Drivers {
+  readonly #driven = new Set<string>();
+  readonly #errors = new Map<string, string>();
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+
+  async changed(runId: string, signal: AbortSignal): Promise<void> {
+    await once(this.#changes, nameOf(runId), { signal }).catch(() => {});
+  }
+
+  isDriving(runId: string): boolean {
+    return this.#driven.has(runId);
+  }
+
+  error(runId: string): string | null {
+    return this.#errors.get(runId) ?? null;
+  }
+
+  /** Rejects if driving the run fails before `begins` resolves. */
+  async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { id } = handle;
+    this.#driven.add(id);
+    this.#errors.delete(id);
+    this.#tell(id);
+    const done = handle.result();
+    done
+      .catch((error: unknown) => this.#errors.set(id, error instanceof Error ? error.message : String(error)))
+      .finally(() => {
+        this.#driven.delete(id);
+        this.#tell(id);
+      });
+    const settled = new AbortController();
+    const begun = begins(settled.signal).catch(() => {});
+    await Promise.race([done, begun]).finally(() => settled.abort());
+  }
+
+  #tell(runId: string): void {
+    this.#changes.emit(nameOf(runId));
+  }
+}
+
+// The prefix is needed because a run's id may be `error`, which is a special event.
+const nameOf = (runId: string) => `run ${runId}`;
