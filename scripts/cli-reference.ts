@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Command, Option } from "commander";
-import { createOutput } from "../src/cli/output.ts";
+import { createOutput } from "../src/cli/io.ts";
 import { createProgram } from "../src/cli/program.ts";
 
 const nowhere = { write: () => true };

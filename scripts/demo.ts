@@ -10,7 +10,7 @@ import { hostProcess } from "../src/cli/host-process.ts";
 import { parseDollars } from "../src/cli/input/flag-values.ts";
 import { watchRun } from "../src/cli/live/watch.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
-import { createOutput } from "../src/cli/output.ts";
+import { createOutput } from "../src/cli/io.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
 import { formatDuration } from "../src/core/kit/duration.ts";

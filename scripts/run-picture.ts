@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createCanvas, loadImage } from "@napi-rs/canvas";
-import { LOCAL_STARTER, starterSource } from "../src/cli/project/starter.ts";
+import { LOCAL_STARTER, starterSource } from "../src/cli/project/choose-models.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import { root } from "./published.ts";
 

@@ -4,8 +4,7 @@ import { suggest } from "../core/kit/lookup.ts";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { type CliError, usageError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
-import type { Io } from "./io.ts";
-import type { CommandOutput } from "./output.ts";
+import type { CommandOutput, Io } from "./io.ts";
 import type { ServiceFlags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 

@@ -1,11 +1,11 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join, sep } from "node:path";
+import { spawn } from "node:child_process";
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join, sep } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { startInBackground } from "./background.ts";
 import { ExitCode } from "./cli-error.ts";
-import type { Io } from "./io.ts";
+import type { Background, Io } from "./io.ts";
 
 const KILLED_AFTER_MS = 3_000;
 
@@ -25,7 +25,7 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
 }`;
 
 /** Kills the process after the second SIGINT, even if the main thread is busy. */
-export function watchInterrupts(onSignal: () => void): void {
+function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
   watch.on("message", onSignal);
@@ -164,5 +164,36 @@ function leaveOnBrokenPipe(): void {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
     });
+  }
+}
+
+/** Makes a background process read its arguments from stdin, because every user can see a command line. */
+const ARGUMENTS_ON_STDIN = "@stdin";
+
+export function givenArguments(): readonly string[] {
+  const typed = process.argv.slice(2);
+  return typed[0] === ARGUMENTS_ON_STDIN ? (JSON.parse(readFileSync(0, "utf8")) as string[]) : typed;
+}
+
+export function startInBackground(args: readonly string[], logFile: string): Background {
+  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
+  const log = openSync(logFile, "a", 0o600);
+  try {
+    const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", ARGUMENTS_ON_STDIN], {
+      detached: true,
+      stdio: ["pipe", log, log],
+      windowsHide: true,
+    });
+    // If the process cannot start, `ended` reports it.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(JSON.stringify(args));
+    child.unref();
+    const ended = new Promise<number | null>((resolve) => {
+      child.on("error", () => resolve(1));
+      child.on("exit", (code) => resolve(code));
+    });
+    return { pid: child.pid, ended };
+  } finally {
+    closeSync(log);
   }
 }

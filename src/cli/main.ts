@@ -1,7 +1,6 @@
 import process from "node:process";
-import { givenArguments } from "./background.ts";
-import { hostProcess, leave } from "./host-process.ts";
-import { createOutput } from "./output.ts";
+import { givenArguments, hostProcess, leave } from "./host-process.ts";
+import { createOutput } from "./io.ts";
 import { runCli, sayError } from "./program.ts";
 
 const io = hostProcess();

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { startInBackground } from "../../src/cli/background.ts";
+import { startInBackground } from "../../src/cli/host-process.ts";
 import { ownVersion } from "../../src/core/kit/own-version.ts";
 import { ownCommand } from "../support/own-command.ts";
 

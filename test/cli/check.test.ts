@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/cli/context.ts";
-import { pipelinesIn } from "../../src/cli/load/pipelines-in.ts";
+import { pipelinesIn } from "../../src/cli/load/pipeline-file.ts";
 import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { cli } from "./support/cli.ts";

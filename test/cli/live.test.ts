@@ -1,11 +1,10 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { whileWorking } from "../../src/cli/live/redraw.ts";
-import { type Held, sayLimitWaits } from "../../src/cli/live/say-limit.ts";
+import { type CommandOutput, createOutput } from "../../src/cli/io.ts";
+import { type Held, sayLimitWaits, whileWorking } from "../../src/cli/live/redraw.ts";
 import { LiveRun, remainingOf, renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
-import { type CommandOutput, createOutput } from "../../src/cli/output.ts";
 import type { RunEvent } from "../../src/core/journal/events.ts";
 import { ownText } from "../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../src/core/plan/plan.ts";

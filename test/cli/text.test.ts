@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseDollars } from "../../src/cli/input/flag-values.ts";
-import { createOutput } from "../../src/cli/output.ts";
+import { createOutput } from "../../src/cli/io.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
 import { inSentence, nextLines, serviceFlags } from "../../src/cli/text/next-line.ts";

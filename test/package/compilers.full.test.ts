@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { LOCAL_STARTER, starterSource } from "../../src/cli/project/starter.ts";
+import { LOCAL_STARTER, starterSource } from "../../src/cli/project/choose-models.ts";
 import { isFull } from "../support/sample.ts";
 import { install, packages, root } from "./support/packed.ts";
 

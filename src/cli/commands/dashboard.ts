@@ -11,9 +11,8 @@ import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
 import { PORTS, wholeNumber } from "../input/flag-values.ts";
-import { isOwnFile } from "../input/stored-run.ts";
-import { loadPipeline } from "../load/pipeline-file.ts";
-import type { CommandOutput } from "../output.ts";
+import type { CommandOutput } from "../io.ts";
+import { isOwnFile, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 

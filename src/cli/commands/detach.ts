@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { RunRow } from "../../core/view/index.ts";
-import type { Background } from "../background.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
+import type { Background } from "../io.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 

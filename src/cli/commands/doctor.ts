@@ -1,57 +1,27 @@
-import { readFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, stat, statfs } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
 import process from "node:process";
+import type { Client } from "../../core/api/index.ts";
+import { redactUrl } from "../../core/kit/clean-text.ts";
 import { chooseService, isKeyOfV2, isUsableKey, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
+import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
-import { ExitCode } from "../cli-error.ts";
-import { type Context, withShowrunner } from "../context.ts";
-import {
-  clockFinding,
-  type Finding,
-  failed,
-  fine,
-  journalFindings,
-  mediaFindings,
-  unknown,
-} from "../doctor/storage.ts";
-import { type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
+import { formatBytes } from "../../core/kit/value-text.ts";
+import { fetchForOperator, unreached } from "../../core/network/index.ts";
+import type { RunRow } from "../../core/view/index.ts";
+import { ExitCode, usageError } from "../cli-error.ts";
+import { type Context, journalFolderOf, journalOf, mediaOptionsOf, withShowrunner } from "../context.ts";
 import { explainError } from "../explain-error.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
-
-/** Beyond this clock error, receivers may refuse webhooks as too old. */
-const MUCH_SKEW_MS = 60_000;
-
-export async function serviceFindings(
-  context: Context,
-  flags: ServiceFlags,
-  target: WebhookTarget | null,
-): Promise<readonly Finding[]> {
-  try {
-    return await withShowrunner(flags, async (show) => {
-      const began = performance.now();
-      const { balanceMicros, currency } = await show.balance();
-      const took = formatDuration(performance.now() - began);
-      const hosted = chooseService(flags, context.io.env);
-      const name = (hosted !== null && "deployment" in hosted && hosted.deployment?.title) || show.service.kind;
-      return [
-        fine("service", `${name} ${show.service.baseUrl}, answered in ${took}`),
-        fine("balance", `${dollars(balanceMicros)} ${currency}`),
-        clockFinding("clock", "service", show.client.clockOffsetMs(), MUCH_SKEW_MS),
-        ...(await webhookFindings(context, show.client, target)),
-      ];
-    });
-  } catch (error) {
-    const { message, next } = explainError(error, { env: context.io.env });
-    return [
-      failed("service", message, next),
-      unknown("webhooks", "not checked, because the service could not be reached"),
-    ];
-  }
-}
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
@@ -149,4 +119,256 @@ async function authorities({ NODE_EXTRA_CA_CERTS: file }: Io["env"]): Promise<re
   const count = text.split("-----BEGIN CERTIFICATE-----").length - 1;
   const shown = `${counted(count, "certificate")} in ${visible(file)} (NODE_EXTRA_CA_CERTS)`;
   return [count > 0 ? fine("authority", shown) : failed("authority", shown, cure)];
+}
+
+/** `unknown` means that the check was not requested or is impossible on this machine. */
+interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "fail" | "unknown";
+  readonly detail: string;
+  readonly next: string | null;
+}
+
+function fine(check: string, detail: string): Finding {
+  return { check, state: "ok", detail, next: null };
+}
+
+function failed(check: string, detail: string, next: string): Finding {
+  return { check, state: "fail", detail, next };
+}
+
+function unknown(check: string, detail: string, next: string | null = null): Finding {
+  return { check, state: "unknown", detail, next };
+}
+
+const LITTLE_ROOM_BYTES = 500_000_000;
+const LOOKED_AT = 50;
+
+async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
+  const location = journalOf(io, flags);
+  try {
+    const { openJournal } = await import("../../index.ts");
+    const store = await openJournal(location);
+    try {
+      const rows = await store.runs();
+      await readNewest(rows, (runId) => store.read(runId));
+      const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest runs verified: ${visible(shownJournal(location))}`;
+      const folder = visible(dirname(location));
+      return [
+        store.isReadOnly === true
+          ? failed(
+              "journal",
+              `${visible(location)} can be read, but not written by this user`,
+              `make the folder ${folder} and the files of the journal writable, then run the command again`,
+            )
+          : fine("journal", said),
+        await diskSpace(journalFolderOf(io, flags)),
+        await telling(io, await store.notices()),
+      ];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const { message, next } = explainError(error, { env: io.env });
+    return [failed("journal", message, next)];
+  }
+}
+
+async function factsOf(location: string): Promise<string> {
+  if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
+  const { describeDatabase } = await import("../../core/engine/index.ts");
+  const { version, isPooled, roundTripMs } = await describeDatabase(location);
+  const pooled = isPooled ? " behind a pooler, which does not forward notifications" : "";
+  return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
+}
+
+/** A gap in the numbers of events means that the journal is damaged. */
+async function readNewest(
+  rows: readonly RunRow[],
+  read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
+): Promise<void> {
+  for (const { runId, lastSeq } of rows.slice(0, LOOKED_AT)) {
+    const events = await read(runId);
+    if (events.length >= lastSeq && events.every(({ seq }, at) => seq === at + 1)) continue;
+    throw usageError(`Events of run ${visible(runId)} are missing`, "restore the journal from a copy");
+  }
+}
+
+async function telling(io: Io, untold: readonly { readonly lastError: string | null }[]): Promise<Finding> {
+  const { openNotifications } = await import("../../core/engine/index.ts");
+  const { target } = openNotifications({ env: io.env });
+  const refused = untold.find(({ lastError }) => lastError !== null);
+  if (refused !== undefined) {
+    const said = `${untold.length} not delivered to ${visible(target ?? "any target")}: ${visible(refused.lastError ?? "")}`;
+    return failed("notify", said, "showrunner notify test   (list them with showrunner notify list)");
+  }
+  const nobody = "off; to be notified when a run waits, set SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND";
+  return fine("notify", target === null ? nobody : `notifications go to ${visible(target)}`);
+}
+
+async function diskSpace(folder: string): Promise<Finding> {
+  // With a database, the folder may not exist yet.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const said = `${formatBytes(free)} free for journal and media`;
+  return free < LITTLE_ROOM_BYTES
+    ? failed("disk", said, "showrunner gc   (removes old finished runs and their media)")
+    : fine("disk", said);
+}
+
+/** Well below the 15 minutes at which servers refuse requests. */
+const BUCKET_SKEW_MS = 5 * 60_000;
+/** Smaller clock differences are ignored, because the `Date` header has whole seconds. */
+const NO_SKEW_MS = 2_000;
+
+async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
+  const options = mediaOptionsOf(io, flags);
+  try {
+    const { checkMedia } = await import("../../core/engine/index.ts");
+    const { location, clockOffsetMs } = await checkMedia(options);
+    const can = fine("media", `files in ${visible(location)} can be written, read and deleted`);
+    return clockOffsetMs === null
+      ? [can]
+      : [can, clockFinding("bucket clock", "bucket", clockOffsetMs, BUCKET_SKEW_MS)];
+  } catch (error) {
+    const { message, next } = explainError(error, { env: io.env });
+    return [failed("media", message, next)];
+  }
+}
+
+function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
+  const differsMs = Math.abs(offsetMs);
+  if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's clock");
+  const detail = `the ${server}'s clock is ${formatDuration(differsMs)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
+  return differsMs <= mostMs ? fine(check, detail) : failed(check, detail, "synchronize this machine's clock (NTP)");
+}
+
+/** Beyond this clock error, receivers may refuse webhooks as too old. */
+const WEBHOOK_SKEW_MS = 60_000;
+
+async function serviceFindings(
+  context: Context,
+  flags: ServiceFlags,
+  target: WebhookTarget | null,
+): Promise<readonly Finding[]> {
+  try {
+    return await withShowrunner(flags, async (show) => {
+      const began = performance.now();
+      const { balanceMicros, currency } = await show.balance();
+      const took = formatDuration(performance.now() - began);
+      const hosted = chooseService(flags, context.io.env);
+      const name = (hosted !== null && "deployment" in hosted && hosted.deployment?.title) || show.service.kind;
+      return [
+        fine("service", `${name} ${show.service.baseUrl}, answered in ${took}`),
+        fine("balance", `${dollars(balanceMicros)} ${currency}`),
+        clockFinding("clock", "service", show.client.clockOffsetMs(), WEBHOOK_SKEW_MS),
+        ...(await webhookFindings(context, show.client, target)),
+      ];
+    });
+  } catch (error) {
+    const { message, next } = explainError(error, { env: context.io.env });
+    return [
+      failed("service", message, next),
+      unknown("webhooks", "not checked, because the service could not be reached"),
+    ];
+  }
+}
+
+const TIMEOUT_MS = 10_000;
+
+interface WebhookTarget {
+  readonly url: URL;
+  readonly port: number;
+}
+
+function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): WebhookTarget | null {
+  if (webhookUrl === undefined) return null;
+  return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
+}
+
+async function webhookFindings(
+  context: Context,
+  client: Client,
+  target: WebhookTarget | null,
+): Promise<readonly Finding[]> {
+  const set = await defaultWebhook(context, client);
+  if (target === null) {
+    const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (opens the port briefly)";
+    return [set, unknown("reachable", "not checked, because no public URL for this machine was given", how)];
+  }
+  return [set, await reachable(target)];
+}
+
+async function defaultWebhook({ io }: Context, client: Client): Promise<Finding> {
+  try {
+    const { url, enabled } = await client.webhooks.default.get();
+    if (!url) return fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling");
+    const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(redactUrl(url))}`;
+    return {
+      ...fine("webhooks", said),
+      next: enabled ? "showrunner api POST /webhooks/default/test   (makes the service send a test webhook)" : null,
+    };
+  } catch (error) {
+    const { message } = explainError(error, { env: io.env });
+    return /NOT_FOUND|404/.test(message)
+      ? fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling")
+      : unknown("webhooks", message);
+  }
+}
+
+async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
+  const word = randomUUID();
+  let isHeard = false;
+  const server = createServer((request, response) => {
+    if (request.headers["x-showrunner-doctor"] === word) isHeard = true;
+    response.writeHead(204).end();
+    request.resume();
+  });
+  try {
+    await new Promise<void>((done, refused) => server.once("error", refused).listen(port, "127.0.0.1", done));
+    const { port: own } = server.address() as AddressInfo;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await fetchForOperator(url, {
+      method: "POST",
+      headers: { "x-showrunner-doctor": word },
+      signal,
+    });
+    await answer.body?.cancel();
+    return isHeard
+      ? fine("reachable", `${visible(url.origin)} reaches port ${own} on this machine`)
+      : failed(
+          "reachable",
+          `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`,
+          "check which port the URL forwards to",
+        );
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = unreached(error, url.href) ?? (cause instanceof Error ? cause.message : String(cause));
+    return failed(
+      "reachable",
+      `${visible(url.origin)}: ${visible(why)}`,
+      "check the URL, its tunnel and --webhook-port",
+    );
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function checkedUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw usageError(
+    `--webhook-url ${visible(text)} is not an HTTP URL`,
+    "use the https:// URL that the service would call",
+  );
+}
+
+function checkedPort(text: string | undefined): number {
+  if (text !== undefined) return wholeNumber("--webhook-port", text, [1, 65_535], 8080);
+  throw usageError(
+    "--webhook-url needs --webhook-port, the port on this machine that it forwards to",
+    "add --webhook-port 8080",
+  );
 }

@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { packageOf } from "../load/code-frame.ts";
 import type { Flags } from "../program/flags.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";
-import { castFrom } from "../project/cast.ts";
+import { castFrom } from "../project/choose-models.ts";
 import { manifestFor, NOT_READABLE } from "../project/manifest.ts";
 import { visible } from "../text/escape.ts";
 import { table } from "../text/table.ts";

@@ -9,7 +9,7 @@ import { committedMicros } from "../../studio/served/index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
-import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
+import { isFolder, pipelinesIn } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { CARRIED, flagsFor } from "../text/next-line.ts";

@@ -1,18 +1,19 @@
 import { hash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/files.ts";
-import type { Catalog, Pipeline } from "../../index.ts";
+import { loadLocalService } from "../../core/kit/load-local-service.ts";
+import type { Catalog, Pipeline, Showrunner } from "../../index.ts";
 import type { Decision, Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { readNamed } from "../input/read-named.ts";
+import { readNamed } from "../input/named-file.ts";
 import { throttle } from "../live/redraw.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import { hostedTarget, localTarget, type VerificationTarget } from "../migrate/verification-target.ts";
-import type { Flags } from "../program/flags.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -282,4 +283,75 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
     if (stored) map.push([key, stored]);
   }
   return { map: Object.fromEntries(map), leaveOut };
+}
+
+/** `close` removes the temporary folder. */
+interface VerificationTarget {
+  readonly show: Showrunner;
+  readonly isHosted: boolean;
+  readonly name: string;
+  readonly folder: string;
+  close(): Promise<void>;
+}
+
+/** `families` must be an absolute path. */
+async function hostedTarget({
+  service,
+  baseUrl,
+  families,
+}: Pick<ServiceFlags, "service" | "baseUrl" | "families">): Promise<VerificationTarget> {
+  const { createMemoryJournal, openShowrunner } = await import("../../index.ts");
+  const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
+  const mediaDir = join(folder, "media");
+  const show = await openShowrunner({ service, baseUrl, families, journal: createMemoryJournal(), mediaDir });
+  const close = async () => {
+    await show.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { show, isHosted: true, name: show.service.baseUrl, folder, close };
+}
+
+const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
+const PLAY_MONEY_USD = 1_000_000;
+
+/** Offers the built-in models if `catalog` is null. */
+async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
+  const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
+  const { startLocalService } = await loadLocalService();
+  const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
+  const service = await startLocalService({
+    dataDir: join(folder, "service"),
+    renderer: "stub",
+    balance: PLAY_MONEY_USD,
+    rateLimit: NO_LIMIT,
+    ...(catalog !== null && { catalog: servable(catalog) }),
+    ...(families !== undefined && { families }),
+  });
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  const mediaDir = join(folder, "media");
+  const show = await openShowrunner({ client, families, journal: createMemoryJournal(), mediaDir });
+  const close = async () => {
+    await show.close();
+    await client.close();
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const prices =
+    catalog === null ? "the local service (its own models and prices)" : "the local service (guessed prices)";
+  return { show, isHosted: false, name: prices, folder, close };
+}
+
+function servable(catalog: Catalog): readonly unknown[] {
+  return catalog
+    .models()
+    .filter(({ state }) => state === "live")
+    .map((model) => ({
+      id: model.id,
+      modality: model.modality,
+      name: model.name,
+      description: model.description,
+      price_description: model.priceDescription,
+      input_schema: model.inputSchema,
+      output_schema: Object.keys(model.outputSchema).length === 0 ? null : model.outputSchema,
+    }));
 }

@@ -13,7 +13,7 @@ import { wholeNumber } from "../input/flag-values.ts";
 import { agreedPrice, quoteOptions, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
-import { sayLimitWaits } from "../live/say-limit.ts";
+import { sayLimitWaits } from "../live/redraw.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";

@@ -1,47 +1,21 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import type { LocalServiceOptions } from "showrunner-local";
+import { chooseService, type HostedService } from "../../core/kit/deployments.ts";
 import { parseDuration } from "../../core/kit/duration.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { checkAmount, PORTS, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
-import { readNamed } from "../input/read-named.ts";
+import { readNamed } from "../input/named-file.ts";
 import type { Io } from "../io.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
-
-export interface SecretSources {
-  readonly shown: string | undefined;
-  readonly file: string | undefined;
-  readonly variable: string;
-  readonly fileFlag: string;
-}
-
-export async function readSecret(
-  { cwd, env }: Io,
-  { shown, file, variable, fileFlag }: SecretSources,
-  warn: (text: string) => void,
-): Promise<string | undefined> {
-  if (file !== undefined) return fromFile(resolve(cwd, file), fileFlag);
-  if (shown === undefined) return env[variable]?.trim() || undefined;
-  warn(`Every process on this machine can see a secret on the command line: use ${fileFlag} or ${variable} instead.`);
-  return shown;
-}
-
-async function fromFile(path: string, flag: string): Promise<string> {
-  try {
-    return (await readNamed(path, 2 ** 16)).toString().trim();
-  } catch (cause) {
-    const message = `${flag} ${visible(path)} cannot be read`;
-    throw usageError(message, "use a file that contains only the secret", cause);
-  }
-}
+import { counted } from "../text/table.ts";
 
 export async function serve(context: Context, flags: Flags["serve"]): Promise<ExitCode> {
   const { io, output } = context;
-  const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };
-  const key = await readSecret(io, sources, (text) => output.say(text));
+  const key = await readKey(io, flags, (text) => output.say(text));
   const families = familiesFileOf(io, flags);
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await loadLocalService();
@@ -62,6 +36,27 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<Ex
   output.say("Stopping; accepted jobs continue when the service next starts.");
   await service.close();
   return ExitCode.done;
+}
+
+async function readKey(
+  { cwd, env }: Io,
+  { key, keyFile }: Flags["serve"],
+  warn: (text: string) => void,
+): Promise<string | undefined> {
+  if (keyFile !== undefined) return fromFile(resolve(cwd, keyFile));
+  if (key === undefined) return env.SHOWRUNNER_SERVE_KEY?.trim() || undefined;
+  warn(
+    "Every process on this machine can see a secret on the command line: use --key-file or SHOWRUNNER_SERVE_KEY instead.",
+  );
+  return key;
+}
+
+async function fromFile(path: string): Promise<string> {
+  try {
+    return (await readNamed(path, 2 ** 16)).toString().trim();
+  } catch (cause) {
+    throw usageError(`--key-file ${visible(path)} cannot be read`, "use a file that contains only the secret", cause);
+  }
 }
 
 function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefined): LocalServiceOptions {
@@ -114,4 +109,30 @@ function credential(text: string): string {
     "the key from --key-file, SHOWRUNNER_SERVE_KEY or --key is not ID:SECRET",
     "write it as my-key:my-secret",
   );
+}
+
+export async function record({ io, output }: Context, folder: string, flags: Flags["record"]): Promise<ExitCode> {
+  const { startRecorder } = await import("../../local-service/recording/index.ts");
+  const { interrupt } = io;
+  const recorder = await startRecorder({
+    folder: resolve(io.cwd, folder),
+    baseUrl: namedService(flags, io.env).baseUrl,
+    port: wholeNumber("--port", flags.port, PORTS, 8790),
+    keepMedia: flags.keepMedia === true,
+    say: (text) => output.say(visible(text)),
+  });
+  output.print(`export SHOWRUNNER_BASE_URL=${recorder.baseUrl}`);
+  output.say(`Recording responses to ${visible(folder)}. Jobs cost real money. Press Ctrl-C to stop.`);
+  if (!interrupt.aborted) await once(interrupt, "abort");
+  await recorder.close();
+  output.say(`Recorded ${counted(recorder.lines, "new response")} in ${visible(folder)}.`);
+  output.next(`showrunner serve --replay ${folder}`);
+  return ExitCode.done;
+}
+
+function namedService(flags: Pick<Flags["record"], "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
+  const chosen = chooseService(flags, env);
+  if (chosen !== null && !("problem" in chosen)) return chosen;
+  const problem = chosen === null ? "record needs a hosted service" : `${chosen.setting} ${chosen.problem}`;
+  throw usageError(problem, "set one with --base-url or --service");
 }

@@ -2,10 +2,10 @@ import { wholeCents } from "../../core/kit/money.ts";
 import type { Pipeline, Quote, RunOptions, Showrunner } from "../../index.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { isAgreed } from "../io.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
-import { isAgreed } from "./confirm.ts";
 import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "./flag-values.ts";
 
 export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(

@@ -1,9 +1,8 @@
 import { CliError, usageError } from "../cli-error.ts";
-import type { Io } from "../io.ts";
+import { confirm, type Io } from "../io.ts";
 import type { TableFlags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
-import { confirm } from "./confirm.ts";
-import { readNamed } from "./read-named.ts";
+import { readNamed } from "./named-file.ts";
 
 /** `line` is the number of the row's first line in the file. */
 export interface TableRecord {

@@ -1,10 +1,10 @@
 import { formatDuration } from "../../core/kit/duration.ts";
 import type { Context } from "../context.ts";
-import type { Io } from "../io.ts";
-import { shorten } from "../text/table.ts";
+import type { CommandOutput, Io } from "../io.ts";
+import { counted, shorten } from "../text/table.ts";
 
 /** No line may be wider than the terminal. */
-export interface Redraw {
+interface Redraw {
   show(text: string): void;
   clear(): void;
 }
@@ -55,4 +55,32 @@ export async function whileWorking<T>({ io, output }: Context, work: Promise<T>,
     clearInterval(timer);
     lines.clear();
   });
+}
+
+export interface Held {
+  readonly queued: number;
+  readonly pausedUntil: number | null;
+}
+
+const LEAST_MS = 3_000;
+
+export function limitWaitMs({ queued, pausedUntil }: Held, now: number): number | null {
+  if (queued === 0 || pausedUntil === null) return null;
+  const ms = pausedUntil - now;
+  return ms < LEAST_MS ? null : ms;
+}
+
+export function sayLimitWaits(held: () => Held, output: CommandOutput): Disposable {
+  let saidUntil = 0;
+  const look = () => {
+    const now = Date.now();
+    const { queued, pausedUntil } = held();
+    const ms = limitWaitMs({ queued, pausedUntil }, now);
+    if (ms === null || now < saidUntil) return;
+    saidUntil = now + ms;
+    output.say(`Rate limit reached: ${counted(queued, "request")} waiting, the next in ${formatDuration(ms)}`);
+  };
+  const timer = setInterval(look, 500);
+  timer.unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -3,7 +3,7 @@ import { dollars } from "../../core/kit/money.ts";
 import { expectedSpanMs, traitsOf } from "../../core/plan/index.ts";
 import { type RunUpdate, RunView, type StepView } from "../../core/view/index.ts";
 import type { PlanStep } from "../../index.ts";
-import type { CommandOutput } from "../output.ts";
+import type { CommandOutput } from "../io.ts";
 import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/table.ts";
 

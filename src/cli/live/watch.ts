@@ -1,9 +1,7 @@
 import { liveText, type RunUpdate } from "../../core/view/index.ts";
-import type { Io } from "../io.ts";
-import type { CommandOutput } from "../output.ts";
+import type { CommandOutput, Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
-import { redrawOn } from "./redraw.ts";
-import { type Held, limitWaitMs, sayLimitWaits } from "./say-limit.ts";
+import { type Held, limitWaitMs, redrawOn, sayLimitWaits } from "./redraw.ts";
 import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {

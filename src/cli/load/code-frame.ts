@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
-import { GENERATION } from "./same-instance.ts";
+
+/** Query parameter that makes Node load a file again. */
+export const GENERATION = "showrunner-load";
 
 const ours = new URL("../../", import.meta.url).href;
 

@@ -1,18 +1,23 @@
-import { statSync } from "node:fs";
-import { stat } from "node:fs/promises";
-import { extname, join, relative, resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { registerHooks } from "node:module";
+import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { own } from "../../core/kit/lookup.ts";
 import { installCommand } from "../../core/kit/own-version.ts";
+import { shellWord } from "../../core/kit/value-text.ts";
 import { whileLoading } from "../../core/kit/while-loading.ts";
-import type { Pipeline } from "../../index.ts";
+import { traitsOf } from "../../core/plan/index.ts";
+import { loadRun } from "../../core/view/index.ts";
+import type { Pipeline, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
 import { visible, visibleLines } from "../text/escape.ts";
-import { codeFrame, importFrame } from "./code-frame.ts";
-import { GENERATION, shareOwnModules } from "./same-instance.ts";
+import { codeFrame, GENERATION, importFrame } from "./code-frame.ts";
 
-export function loadFailure(cause: unknown, file: string, cwd: string): CliError {
+function loadFailure(cause: unknown, file: string, cwd: string): CliError {
   const name = visible(relative(cwd, file) || file);
   const error = cause instanceof Error ? cause : new Error(String(cause));
   const code = (error as NodeJS.ErrnoException).code;
@@ -46,7 +51,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
   );
 }
 
-export function neverLoaded(file: string, cwd: string, waited: string): CliError {
+function neverLoaded(file: string, cwd: string, waited: string): CliError {
   const name = visible(relative(cwd, file) || file);
   return failed(
     `${name} did not load: a top-level await in it, or in a file it imports, never settles ${waited}`,
@@ -120,7 +125,7 @@ export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPip
   return { pipeline, file, exportName: name };
 }
 
-export async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
+async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
   const file = await existing(path, cwd);
   const { pipelines } = await importPipelines(file, cwd);
   loads.set(file, { ...loads.get(file)!, isSound: true });
@@ -221,4 +226,116 @@ function notFound(message: string, next: string): CliError {
 function stamp(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;
+}
+
+const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
+
+/** Skips files that fail to load and pipelines whose name is taken. */
+export async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly LoadedPipeline[]> {
+  const path = resolve(io.cwd, folder);
+  const entries = await readdir(path, { withFileTypes: true });
+  const files = entries.filter(
+    (entry) => entry.isFile() && ENDINGS.test(entry.name) && !/\.d\.[mc]?ts$/.test(entry.name),
+  );
+  const found: LoadedPipeline[] = [];
+  for (const { name } of files.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    try {
+      for (const loaded of await loadPipelines(join(path, name), io.cwd)) {
+        const taken = found.find(({ pipeline }) => pipeline.name === loaded.pipeline.name);
+        if (taken === undefined) found.push(loaded);
+        else
+          output.say(
+            `Skipped ${visible(`${name}#${loaded.exportName}`)}: ${visible(relative(path, taken.file))} already has a pipeline named ${visible(loaded.pipeline.name)}`,
+          );
+      }
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      output.say(`Skipped: ${error.message}`);
+    }
+  }
+  return found;
+}
+
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() === true;
+}
+
+/** Resolves links, because a link could lead outside the working folder. */
+export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
+  const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
+  return inside !== ".." && !/^\.\.[\\/]/.test(inside) && !isAbsolute(inside);
+}
+
+/** Like `realpath`, but the path need not exist yet. */
+async function realOf(path: string): Promise<string> {
+  const above = dirname(path);
+  return realpath(path).catch(async () =>
+    above === path ? path : resolve(await realOf(above), relative(above, path)),
+  );
+}
+
+interface RunCode {
+  /** Null if its file cannot be loaded. */
+  readonly pipeline: Pipeline | null;
+  readonly isNeeded: boolean;
+}
+
+/** Throws if the run needs its code and the code cannot be loaded. */
+export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
+  const { plan, source } = (await loadRun(show.journal, runId)).planned;
+  if (source === null || !existsSync(source.file)) return null;
+  const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
+  if (isNeeded) await checkOwn(source.file, runId, cwd);
+  else if (!(await isOwnFile(source.file, cwd))) return null;
+  const loaded = loadPipeline(`${source.file}#${source.exportName}`, cwd);
+  return { pipeline: (await (isNeeded ? loaded : loaded.catch(() => null)))?.pipeline ?? null, isNeeded };
+}
+
+/** Refuses code outside the working folder, because a journal can name any file. */
+export async function checkOwn(file: string, runId: string, cwd: string): Promise<void> {
+  if (await isOwnFile(file, cwd)) return;
+  const message = `The code of run ${visible(runId)} is in ${visible(file)}, outside this folder, so it was not loaded. If you trust that file, pass it with --file or change to its folder`;
+  const next = `showrunner resume ${shellWord(runId)} --file ${shellWord(file)}`;
+  throw new CliError("CODE_ELSEWHERE", message, { next });
+}
+
+const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+const ours: Readonly<Record<string, string>> = {
+  showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
+  "showrunner/client": new URL(`../../core/api/index.${extension}`, import.meta.url).href,
+  "showrunner/film": new URL(`../../film/index.${extension}`, import.meta.url).href,
+  "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
+};
+
+/** Packages that pipeline files can import even if their project lacks them. */
+const fallbacks = new Set(["zod", "showrunner-local"]);
+
+/** Makes Node also reload the files that a user's file imports. */
+function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
+  const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
+  if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
+    return resolved;
+  const url = new URL(resolved.url);
+  url.searchParams.set(GENERATION, generation);
+  return { ...resolved, url: url.href };
+}
+
+let installed = false;
+
+/** Makes pipeline files import this process's modules, because another copy would not recognise their pipelines. */
+function shareOwnModules(): void {
+  if (installed) return;
+  installed = true;
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const url = own(ours, specifier);
+      if (url !== undefined) return { url, shortCircuit: true };
+      if (!fallbacks.has(specifier)) return inGeneration(nextResolve(specifier, context), context.parentURL);
+      try {
+        return nextResolve(specifier, context);
+      } catch {
+        return nextResolve(specifier, { ...context, parentURL: import.meta.url });
+      }
+    },
+  });
 }

@@ -71,11 +71,11 @@ function addRunning(add: Add): void {
     async () => (await import("../commands/open.ts")).open,
   );
   add("report <run-id>", "write a run's report as one HTML file with its media embedded", async () => {
-    return (await import("../commands/report.ts")).report;
+    return (await import("../commands/export.ts")).report;
   });
-  add("events <run-id>", "print the events of a run", async () => (await import("../commands/events.ts")).events);
+  add("events <run-id>", "print the events of a run", async () => (await import("../commands/show.ts")).events);
   add("balance", "show the wallet balance, and what the runs in the journal have spent and reserved", async () => {
-    return (await import("../commands/balance.ts")).balance;
+    return (await import("../commands/runs.ts")).balance;
   });
   add("doctor", "check Node, settings, journal, media, disk space, service, clock and webhooks", async () => {
     return (await import("../commands/doctor.ts")).doctor;
@@ -122,7 +122,7 @@ function addMore(add: Add): void {
   add(
     "gc",
     "remove old finished runs, media that runs no longer use, and leftovers from killed processes",
-    async () => (await import("../commands/gc.ts")).gc,
+    async () => (await import("../commands/runs.ts")).gc,
   );
   add(
     "migrate <v2-file>",
@@ -161,13 +161,13 @@ function addServing(add: Add, group: (name: string, description: string) => void
   add(
     "record <folder>",
     "record a hosted service's responses so that tests can replay them. Omits credentials in request headers, cookies, fields whose names suggest a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
-    async () => (await import("../commands/record.ts")).record,
+    async () => (await import("../commands/serve.ts")).record,
   );
   group("skills", "teach coding agents to work with pipelines");
   add(
     "skills install",
     "write SKILL.md, which teaches coding agents to write, price, run and repair pipelines",
-    async () => (await import("../commands/skills.ts")).installSkills,
+    async () => (await import("../commands/init.ts")).installSkills,
   );
   add(
     "completion",
@@ -190,7 +190,7 @@ function addCalls(add: Add, group: (name: string, description: string) => void):
   add(
     "models diff [files...]",
     "show what changed in the catalog since it was pulled, and which of the given pipelines break",
-    async () => (await import("../commands/models-diff.ts")).modelsDiff,
+    async () => (await import("../commands/models.ts")).modelsDiff,
   );
   const jobs = () => import("../commands/jobs.ts");
   group("jobs", "list, show and follow jobs");

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { startInBackground } from "../../../src/cli/background.ts";
+import { startInBackground } from "../../../src/cli/host-process.ts";
 import { runCli } from "../../../src/cli/program.ts";
 import { compileCache } from "../../support/compile-cache.ts";
 import { ownCommand } from "../../support/own-command.ts";

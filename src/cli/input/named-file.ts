@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { open } from "../../core/kit/files.ts";
@@ -40,4 +41,18 @@ export async function headOf(file: string): Promise<string | null> {
   } finally {
     await handle.close();
   }
+}
+
+const MOST_BYTES = 64 * 2 ** 20;
+
+/** Throws after `mostBytes`, because a device may never end. */
+export async function readNamed(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of createReadStream(path)) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new Error(`it is larger than ${mostBytes / 2 ** 20} MiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
