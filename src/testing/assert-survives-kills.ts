@@ -7,11 +7,10 @@ import type { ServiceStats } from "showrunner-local";
 import { traitsOf } from "../core/plan/index.ts";
 import { isRunFinal, loadRun, type RunState } from "../core/view/index.ts";
 import { createMemoryJournal, type JournalStore, type Pipeline, type RunOptions, type RunResult } from "../index.ts";
-import { chargedElsewhere } from "./assert-paid-once.ts";
+import { chargedElsewhere } from "./assert-run.ts";
 import { CrashInjector } from "./crash-injector.ts";
-import type { StudioOptions } from "./options.ts";
 import { approveAll, type Decide, decideWaiting, openProcess } from "./process.ts";
-import { startTestService, type TestService } from "./surroundings.ts";
+import { type StudioOptions, startTestService, type TestService } from "./surroundings.ts";
 
 /** Options for `assertSurvivesKills`. */
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {

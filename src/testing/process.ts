@@ -1,24 +1,12 @@
 import { join } from "node:path";
 import { inspect } from "node:util";
-import type { LocalService } from "showrunner-local";
-import type { Dispatcher } from "undici";
-import { type ChatRequest, type Clock, createClient } from "../core/api/index.ts";
+import { createClient } from "../core/api/index.ts";
 import { rehearsal } from "../core/engine/index.ts";
-import type { FamiliesOption } from "../core/families/index.ts";
 import { traitsOf } from "../core/plan/index.ts";
 import { loadRun } from "../core/view/index.ts";
 import { type JournalStore, openShowrunner, type RunResult, type Showrunner } from "../index.ts";
 import type { CrashInjector } from "./crash-injector.ts";
-import type { StudioOptions } from "./options.ts";
-
-export interface Surroundings {
-  readonly service: Pick<LocalService, "baseUrl" | "apiKey">;
-  readonly dispatcher: Dispatcher;
-  readonly clock: Clock;
-  readonly chat: ((request: ChatRequest) => string | undefined) | undefined;
-  readonly families: FamiliesOption | undefined;
-  readonly providers: StudioOptions["providers"];
-}
+import type { Surroundings } from "./surroundings.ts";
 
 export interface Remains {
   readonly journal: JournalStore;

@@ -19,12 +19,11 @@ import {
   type RunResult,
   type Showrunner,
 } from "../index.ts";
-import { assertPaidOnce } from "./assert-paid-once.ts";
+import { assertPaidOnce } from "./assert-run.ts";
 import { assertSurvivesKills, type KillOptions, type KillReport } from "./assert-survives-kills.ts";
 import { CrashInjector } from "./crash-injector.ts";
-import type { StudioOptions } from "./options.ts";
 import { type Decide, decideWaiting, openProcess } from "./process.ts";
-import { startTestService } from "./surroundings.ts";
+import { type StudioOptions, startTestService } from "./surroundings.ts";
 
 /** Options for a studio's `run`. */
 export interface StudioRunOptions extends RunOptions {

@@ -1,27 +1,74 @@
 import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClockControl, LocalService } from "showrunner-local";
-import { Agent } from "undici";
-import { type Clock, systemClock } from "../core/api/index.ts";
+import type { ClockControl, FaultRule, LocalService, LocalServiceOptions } from "showrunner-local";
+import { Agent, type Dispatcher } from "undici";
+import { type ChatRequest, type Clock, systemClock } from "../core/api/index.ts";
+import type { FamiliesOption } from "../core/families/index.ts";
 import { loadLocalService } from "../core/kit/load-local-service.ts";
-import { type StudioOptions, serviceOptions } from "./options.ts";
-import type { Surroundings } from "./process.ts";
+import type { OpenOptions } from "../index.ts";
+
+/**
+ * How time passes in a studio. `short`: waits take a hundredth of their duration, and everything else takes no time.
+ * `manual`: time stands still until {@link Studio.advance} is called.
+ */
+export type StudioTime = "short" | "manual";
+
+/** Options for `startStudio`. */
+export interface StudioOptions
+  extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
+  /**
+   * Faults that the service simulates. Each run of `assertSurvivesKills` starts with the same faults. Default: none.
+   */
+  readonly faults?: readonly FaultRule[];
+  /** The wallet's balance in dollars. Default 1,000. */
+  readonly balance?: number;
+  /** How time passes. Default `short`. */
+  readonly time?: StudioTime;
+  /**
+   * Returns the text that answers a chat request, or undefined for the service's own answer. Both are charged as usual.
+   */
+  readonly chat?: (request: ChatRequest) => string | undefined;
+  /**
+   * Replaces each model of a `generate` step with the model that `generate` returns. It must have the same methods, and
+   * returns responses or fails as the test requires. Default: the local service makes media of the right kind, size and length, and no
+   * provider is called.
+   */
+  readonly providers?: Exclude<OpenOptions["providers"], "call">;
+}
+
+const DEFAULT_BALANCE = 1_000;
+const RATE_LIMIT = { requests: 10_000_000, windowMs: 60_000 };
 
 const SPEED = 100;
+
+export interface Surroundings {
+  readonly service: Pick<LocalService, "baseUrl" | "apiKey">;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly chat: ((request: ChatRequest) => string | undefined) | undefined;
+  readonly families: FamiliesOption | undefined;
+  readonly providers: StudioOptions["providers"];
+}
 
 export interface TestService extends Surroundings, AsyncDisposable {
   readonly service: LocalService;
   readonly folder: string;
 }
 
-export async function startTestService(options: StudioOptions): Promise<TestService> {
+export async function startTestService({ time, chat, providers, ...given }: StudioOptions): Promise<TestService> {
   const { startLocalService } = await loadLocalService();
   const folder = await fastFolder("showrunner-test-");
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   let service: LocalService;
   try {
-    service = await startLocalService({ ...serviceOptions(options), dataDir: join(folder, "service") });
+    service = await startLocalService({
+      renderer: "stub",
+      rateLimit: RATE_LIMIT,
+      balance: DEFAULT_BALANCE,
+      ...given,
+      dataDir: join(folder, "service"),
+    });
   } catch (error) {
     await removeFolder();
     throw error;
@@ -31,10 +78,10 @@ export async function startTestService(options: StudioOptions): Promise<TestServ
     service,
     dispatcher,
     folder,
-    clock: options.time === "manual" ? heldByHand(service.clock) : shortWaits(service.clock, SPEED),
-    chat: options.chat,
-    providers: options.providers,
-    families: options.families,
+    clock: clockFor(service.clock, time),
+    chat,
+    providers,
+    families: given.families,
     async [Symbol.asyncDispose]() {
       await dispatcher.destroy();
       await service.close();
@@ -43,9 +90,9 @@ export async function startTestService(options: StudioOptions): Promise<TestServ
   };
 }
 
-function heldByHand(clock: ClockControl) {
+function clockFor(clock: ClockControl, time: StudioTime = "short"): Clock {
   clock.manual();
-  return clockOf(clock);
+  return time === "manual" ? clockOf(clock) : shortWaits(clock);
 }
 
 const MEMORY = "/dev/shm";
@@ -66,9 +113,8 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   };
 }
 
-/** Each wait takes `1 / speed` of its duration, and advances the service's clock to its end. */
-function shortWaits(service: ClockControl, speed: number): Clock {
-  service.manual();
+/** Each wait takes `1 / SPEED` of its duration, and advances the service's clock to its end. */
+function shortWaits(service: ClockControl): Clock {
   return {
     now: () => service.now(),
     setTimer(delayMs, fire, options) {
@@ -77,7 +123,7 @@ function shortWaits(service: ClockControl, speed: number): Clock {
       const timer = setTimeout(async () => {
         await service.advance(Math.max(0, Math.ceil(due - service.now())));
         fire();
-      }, Math.max(0, delayMs) / speed);
+      }, Math.max(0, delayMs) / SPEED);
       return { cancel: () => clearTimeout(timer) };
     },
   };

@@ -6,7 +6,7 @@ import { pipeline } from "showrunner";
 import { startStudio } from "showrunner/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { assertPaidOnce } from "../../src/testing/assert-paid-once.ts";
+import { assertPaidOnce } from "../../src/testing/assert-run.ts";
 import { overriding } from "../support/overriding.ts";
 import { ad } from "./fixtures/ad.ts";
 

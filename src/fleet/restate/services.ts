@@ -2,7 +2,6 @@ import type * as Restate from "@restatedev/restate-sdk";
 import type { LocalWork } from "../../core/engine/index.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/kit/duration.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
-import type { Claim, Places } from "./places.ts";
 
 export interface Work {
   readonly handlers: EngineHandlers;
@@ -175,4 +174,63 @@ interface Attempt {
   readonly signal: AbortSignal;
   /** The slot stays taken until the work ends, even if the call ends earlier. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+interface Claim {
+  readonly priority: number;
+  /** When the work became due, in epoch milliseconds. */
+  readonly since: number;
+}
+
+/**
+ * Slots for concurrent work. The work with the highest priority goes first, then the work that has been due longest.
+ */
+export class Places {
+  readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
+  #free: number;
+  #isClosed = false;
+
+  constructor(free: number) {
+    this.#free = free;
+  }
+
+  /** Resolves with a function that releases the slot. Rejects after `close` or on abort. */
+  take({ priority, since }: Claim, signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        signal.removeEventListener("abort", refuse);
+        const at = this.#waiting.indexOf(waiter);
+        if (at !== -1) this.#waiting.splice(at, 1);
+      };
+      const refuse = () => {
+        leave();
+        reject(new Error("This worker accepts no more work."));
+      };
+      const enter = () => {
+        leave();
+        this.#free--;
+        resolve(() => {
+          this.#free++;
+          this.#look();
+        });
+      };
+      const waiter = { priority, since, enter, refuse };
+      if (this.#isClosed || signal.aborted) return refuse();
+      signal.addEventListener("abort", refuse);
+      const at = this.#waiting.findIndex(
+        (other) => other.priority < priority || (other.priority === priority && other.since > since),
+      );
+      this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
+      this.#look();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { refuse } of [...this.#waiting]) refuse();
+  }
+
+  #look(): void {
+    while (this.#free > 0 && this.#waiting.length > 0) this.#waiting[0]!.enter();
+  }
 }

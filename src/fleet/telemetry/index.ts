@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JournalStore, Showrunner } from "../../index.ts";
-import { JournalCounters } from "./journal-counters.ts";
-import { JournalGauges } from "./journal-gauges.ts";
-import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
+import { expositionText, JournalCounters, JournalGauges, type MetricFamily, type Sample } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
 /** A measured journal. Pass its `journal` to Showrunner instead of the original. */

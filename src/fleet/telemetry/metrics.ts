@@ -1,3 +1,6 @@
+import { statusNow } from "../../core/view/index.ts";
+import type { JournalStore, StoredEvent } from "../../index.ts";
+
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricFamily {
@@ -57,4 +60,118 @@ function labelText(labels: Labels): string {
     return `${name}="${escaped}"`;
   });
   return parts.length === 0 ? "" : `{${parts.join(",")}}`;
+}
+
+type Commit = Parameters<JournalStore["commit"]>[0];
+type Outcome = Awaited<ReturnType<JournalStore["commit"]>>;
+type Lease = Parameters<JournalStore["renewLease"]>[0];
+type Event = StoredEvent["event"];
+
+const REMEMBERED = 1000;
+
+export class JournalCounters {
+  readonly #events = new Counter("showrunner_events_total", "Events written by this process, by type.");
+  readonly #runs = new Counter("showrunner_runs_finished_total", "Runs that this process finished, by status.");
+  readonly #pauses = new Counter("showrunner_runs_paused_total", "Pauses of runs that this process drove, by reason.");
+  readonly #steps = new Counter("showrunner_steps_finished_total", "Steps that this process finished, by status.");
+  readonly #charged = new Counter("showrunner_charged_usd_total", "Costs of jobs and chats recorded by this process.", {
+    starts: true,
+  });
+  readonly #refused = new Counter(
+    "showrunner_holds_refused_total",
+    "Commits refused because a hold exceeded a limit, grouped by limit.",
+  );
+  readonly #lost = new Counter("showrunner_leases_lost_total", "Runs that another process took over from this one.", {
+    starts: true,
+  });
+  readonly #seenLosses = new Set<string>();
+
+  get all(): readonly Counter[] {
+    return [this.#events, this.#runs, this.#pauses, this.#steps, this.#charged, this.#refused, this.#lost];
+  }
+
+  committed({ lease, events, ledger = [] }: Commit, outcome: Outcome): void {
+    if (!outcome.committed) {
+      if (outcome.reason === "fenced") this.lostLease(lease);
+      else if (outcome.reason !== "inbox") this.#refused.add({ limit: outcome.reason });
+      return;
+    }
+    for (const event of events) this.wrote(event);
+    for (const change of ledger) if (change.type === "settle") this.#charged.add({}, change.costMicros / 1e6);
+  }
+
+  wrote(event: Event): void {
+    this.#events.add({ type: event.type });
+    if (event.type === "run.finished") this.#runs.add({ status: event.status });
+    else if (event.type === "run.paused") this.#pauses.add({ reason: event.reason });
+    else if (event.type === "step.finished") this.#steps.add({ status: event.status });
+  }
+
+  lostLease({ runId, epoch }: Lease): void {
+    const id = `${runId} ${epoch}`;
+    if (this.#seenLosses.has(id)) return;
+    this.#seenLosses.add(id);
+    if (this.#seenLosses.size > REMEMBERED) this.#seenLosses.delete(this.#seenLosses.values().next().value!);
+    this.#lost.add();
+  }
+}
+
+const MOST_RUNS = 10_000;
+const FRESH_MS = 5_000;
+
+type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];
+
+export class JournalGauges {
+  readonly #store: JournalStore;
+  #read: { readonly at: number; readonly gauges: Promise<Gauges> } | null = null;
+
+  constructor(store: JournalStore) {
+    this.#store = store;
+  }
+
+  samples(now = Date.now()): Promise<Gauges> {
+    if (this.#read === null || now - this.#read.at > FRESH_MS) {
+      this.#read = { at: now, gauges: this.#gauges(now) };
+      this.#read.gauges.catch(() => {
+        this.#read = null;
+      });
+    }
+    return this.#read.gauges;
+  }
+
+  async #gauges(now: number): Promise<Gauges> {
+    const rows = await this.#store.runs({ limit: MOST_RUNS });
+    const byStatus = Map.groupBy(rows, (row) => statusNow(row, now).status);
+    const overdue = rows.flatMap(({ wakeAt }) => (wakeAt !== null && wakeAt < now ? [now - wakeAt] : []));
+    const accounts = [...new Set(rows.map(({ account }) => account))];
+    const totals = await Promise.all(accounts.map((account) => this.#store.accountLedger(account)));
+    const sum = (micros: readonly number[]) => micros.reduce((all, one) => all + one, 0) / 1e6;
+    const notices = await this.#store.notices();
+    return [
+      [
+        gauge(
+          "showrunner_runs",
+          "Runs in the journal by status; `interrupted` means that no process drives the run. Only the newest 10,000 are counted.",
+        ),
+        [...byStatus].map(([status, of]) => ({ labels: { status }, value: of.length })),
+      ],
+      one("showrunner_runs_overdue", "Runs that an engine should have woken by now.", overdue.length),
+      one("showrunner_queue_age_seconds", "Longest delay of an overdue run.", Math.max(0, ...overdue) / 1000),
+      one("showrunner_spent_usd", "Total charges of all runs.", sum(totals.map(({ settledMicros }) => settledMicros))),
+      one(
+        "showrunner_held_usd",
+        "Amount reserved for requests whose cost is not known yet.",
+        sum(totals.map(({ heldMicros }) => heldMicros)),
+      ),
+      one("showrunner_notices_waiting", "Notifications not delivered yet.", notices.length),
+    ];
+  }
+}
+
+function gauge(name: string, help: string): MetricFamily {
+  return { name, help, type: "gauge" };
+}
+
+function one(name: string, help: string, value: number): readonly [MetricFamily, readonly Sample[]] {
+  return [gauge(name, help), [{ labels: {}, value }]];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Places } from "../../../src/fleet/restate/places.ts";
+import { Places } from "../../../src/fleet/restate/services.ts";
 
 const never = new AbortController().signal;
 

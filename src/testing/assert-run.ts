@@ -2,7 +2,7 @@ import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
 import { formatUsd } from "../core/kit/money.ts";
 import { FoldedRun, type RunState } from "../core/view/index.ts";
-import type { JournalStore } from "../index.ts";
+import type { JournalStore, RunResult } from "../index.ts";
 
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();
@@ -82,4 +82,23 @@ export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)
     .reduce((sum, { provider, costMicros }) => sum + (provider === undefined ? 0 : (costMicros ?? 0)), 0);
+}
+
+/**
+ * Asserts that the run succeeded, and narrows its outputs to the pipeline's return type. Otherwise, throws
+ * AssertionError with the reason for each failed step or for the pause.
+ */
+export function assertSucceeded<R extends RunResult>(
+  run: R,
+): asserts run is Extract<R, { readonly status: "succeeded" }> {
+  if (run.status === "succeeded") return;
+  const steps = run.report.steps.flatMap(({ path, status, reason }) =>
+    reason === null || status === "succeeded" || status === "skipped" ? [] : [`- ${path} (${status}): ${reason}`],
+  );
+  const why = run.pause === null ? "" : ` (${run.pause.reason}): ${run.pause.message}`;
+  throw new AssertionError({
+    message: [`Run ${run.id} is ${run.status}${why}`, ...steps].join("\n"),
+    actual: run.status,
+    expected: "succeeded",
+  });
 }
