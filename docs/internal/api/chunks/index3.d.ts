@@ -38,7 +38,6 @@ declare function keyOfWork({
   command,
   of
 }: LocalWork): string;
-declare function nodeHandler(handle: (request: Request) => Promise<Response>): (incoming: IncomingMessage, response: ServerResponse) => Promise<void>;
 interface TimersOptions {
   readonly now?: (() => number) | undefined;
   readonly setTimer?: ((delayMs: number, fire: () => void) => {
@@ -47,6 +46,7 @@ interface TimersOptions {
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 declare function createTimersEngine(options?: TimersOptions): Engine;
+declare function nodeHandler(handle: (request: Request) => Promise<Response>): (incoming: IncomingMessage, response: ServerResponse) => Promise<void>;
 interface WebhookReceiverOptions extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
   readonly show: Showrunner;
   readonly engine?: Pick<Engine, "wake"> | undefined;

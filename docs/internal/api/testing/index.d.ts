@@ -10,12 +10,12 @@ import {
   Showrunner,
 } from "../chunks/index2.js";
 import {
-  ChatRequest,
-} from "../chunks/index.js";
-import {
   Pipeline,
   Returns,
 } from "../chunks/pipeline.js";
+import {
+  ChatRequest,
+} from "../chunks/index.js";
 import {
   z,
 } from "zod";

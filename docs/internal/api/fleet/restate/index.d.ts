@@ -19,7 +19,7 @@ interface RestateEndpointOptions {
 }
 declare function createRestateEngine(options: RestateEngineOptions): Engine;
 export {
-  type RestateEndpointOptions,
-  type RestateEngineOptions,
+  RestateEndpointOptions,
+  RestateEngineOptions,
   createRestateEngine,
 };
