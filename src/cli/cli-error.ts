@@ -24,7 +24,6 @@ export type CliErrorCode =
   | "UNKNOWN_OUTCOME"
   | "NOT_CONFIRMED";
 
-/** An expected failure of a command, and what to do next. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;

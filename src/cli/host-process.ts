@@ -32,7 +32,7 @@ function watchInterrupts(onSignal: () => void): void {
   // Signals still reach the main thread without this thread.
   watch.on("error", () => {});
   watch.unref();
-  // Otherwise the thread would keep waiting while the process exits.
+  // Wakes the thread, which would otherwise keep waiting while the process exits.
   process.on("exit", () => {
     Atomics.store(ended, 0, 1);
     Atomics.notify(ended, 0);

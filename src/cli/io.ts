@@ -14,7 +14,6 @@ export interface TextOutput {
 
 export interface Background {
   readonly pid: number | undefined;
-  /** Exit code of the background process. Null if a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 

@@ -5,7 +5,7 @@ import { runCli, sayError } from "./program.ts";
 
 const io = hostProcess();
 const args = givenArguments();
-// Node reports an error that occurs while this one is being explained.
+// Handles only the first error. Node itself reports an error that occurs while the first one is explained.
 process.once("uncaughtException", async (error) => {
   process.exit(await sayError(error, { io, output: createOutput(io), args }));
 });

@@ -83,7 +83,10 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
 
 const PLACES = /^(?:place|url|s3-url|folder|dir|file|path|journal|origin|target)$/;
 
-/** Refuses empty paths and URLs. An empty path would mean the current folder; often a shell variable is not set. */
+/**
+ * Refuses empty paths and URLs. An empty path would mean the current folder, although it usually comes from an unset
+ * shell variable.
+ */
 function checkPlaces(command: Command): void {
   for (const option of command.options) {
     const [, value = ""] = /<(.+)>/.exec(option.flags) ?? [];

@@ -91,7 +91,7 @@ function isBegun(row: RunRow | null, known: RunRow | null): boolean {
   );
 }
 
-/** Repeats the typed command, and adds what was agreed or generated instead of typed. */
+/** Returns the typed arguments, plus values that were agreed or generated instead of typed. */
 function argumentsOf(
   { args }: Context,
   { runId, budget = null, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -119,7 +119,7 @@ interface Hosting {
   readonly codeBefore: Code;
 }
 
-/** Starts a process for each run, because agent hosts kill this one soon after disconnecting. */
+/** Starts a process for each run, because agent hosts kill this process soon after they disconnect. */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
   const { AGENT_TAG } = await import("../../studio/mcp/index.ts");

@@ -19,7 +19,6 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
 const OPEN = { keyOptional: true };
-/** Default maximum number of models or voices in a list. */
 const MOST = 1000;
 
 const modalities = ["image", "video", "audio", "text"] as const;
@@ -131,10 +130,10 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
   });
 }
 
-/** How a catalog begins that `models pull` wrote, even if the rest is damaged. */
+/** Matches the beginning of a catalog that `models pull` wrote, even if the rest is damaged. */
 const SNAPSHOT = /^\s*\[\s*(?:\]|\{\s*"id":\s*"[^"]*",\s*"modality":)/;
 
-/** False if there is no such file, or an empty one. @throws CliError if somebody else wrote the file */
+/** Returns whether the file exists and is not empty. @throws CliError if `isOwn` does not recognise the file */
 async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Promise<boolean> {
   const head = await headOf(file);
   if (head === "") return false;

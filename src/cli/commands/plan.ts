@@ -86,7 +86,7 @@ async function sayPlan(
   if (against !== null) output.print(["", ...comparisonLines(against)].join("\n"));
 }
 
-/** The names of a handler's `QuoteDocument`, with the details that only the operator may know. */
+/** Formats a quote with the names of a handler's `QuoteDocument`, and adds details that only the operator may know. */
 function quoteDocument(quote: Quote, { pipeline, steps }: Plan, against: PlanComparison | null): unknown {
   const { plan: _, totalMicros, expectedMicros, ...rest } = quote;
   const total = { ...totalMicros, expected: expectedMicros };

@@ -92,7 +92,7 @@ function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input,
   );
 }
 
-/** Refuses options that would have no effect, because they only qualify a change. */
+/** Refuses options that only qualify a change if there is no change. */
 function checkHasChange(flags: Flags["resume"]): void {
   const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges } = flags;
   const again = [redo, edit, rerun, rerunFailed];
@@ -129,7 +129,7 @@ async function redoFor(
   return asked;
 }
 
-/** Refuses `--account-moved` together with changes, which can only be priced after the move. */
+/** Refuses `--account-moved` together with changes, because changes can only be priced after the move. */
 function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;

@@ -206,7 +206,7 @@ async function drive(
   }
 }
 
-/** Exit code 2 would say that nothing was started. */
+/** Replaces exit code 2, because it would say that nothing was started. */
 function afterRows(error: unknown, end: ExitCode, { io, args }: Context): CliError {
   const { message, next, exitCode } = explainError(error, { env: io.env, args });
   const actual = exitCode === ExitCode.refused ? end : exitCode;
@@ -264,7 +264,6 @@ function sayReplaced(
 interface End {
   readonly budget: string | null;
   readonly decisions: number;
-  /** The command that lists the rows' runs. */
   readonly list: string;
 }
 

@@ -108,7 +108,7 @@ async function batchText(show: Showrunner, { runId, account, pipeline, tags }: R
   return `${counted(rows.length, "row")} of ${visible(pipeline)}: ${spent}, ${done} of ${rows.length} succeeded${others}`;
 }
 
-/** True if a worker continues the run. A wake that is overdue has no worker. */
+/** Returns whether a worker continues the run. If a wake is overdue, no worker does. */
 function isWithWorker({ wakeAt }: RunRow): boolean {
   return wakeAt !== null && wakeAt > Date.now() - MINUTE_MS;
 }

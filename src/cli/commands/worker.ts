@@ -19,7 +19,7 @@ import { checkWorkerFlags, readDuration, wholeNumber } from "../input/flag-value
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
-/** Few retries, so that no request blocks a run for minutes. */
+/** Limits retries, so that no request blocks a run for minutes. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
 /** Interval of the search for changes that no engine reports. */
 const SEARCHED_EVERY_MS = 1_000;
@@ -39,7 +39,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
     sayWhere(show, context);
     show.notifications.start();
     const engine = await openEngine(context, flags);
-    // Reading `interrupt` installs the signal handlers. From here on, a signal drains the worker before it ends.
+    // Reading `interrupt` installs the signal handlers. From here on, a signal stops the worker gracefully.
     const { interrupt } = io;
     const driving = await startWorker({
       show,

@@ -7,7 +7,6 @@ import { type Json, type Manifest, manifestSchema } from "../../index.ts";
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Returns the manifest beside a file; null if there is none. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   const beside = `${path}.json`;
   try {
@@ -27,7 +26,7 @@ export async function fileHash(path: string): Promise<string> {
 }
 
 /**
- * Returns the facts for a file's content credentials, without prompts, because a published signature cannot be
+ * Returns the facts for a file's content credentials. Prompts are left out, because a published signature cannot be
  * withdrawn.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {

@@ -19,7 +19,7 @@ export function checkFileName(id: string): void {
   );
 }
 
-/** A later `-i` overrides an earlier one and `--input`. */
+/** A later `-i` overrides an earlier `-i` and `--input`. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
 export async function inputSchema({ input }: Pipeline): Promise<Schema> {
@@ -147,7 +147,6 @@ function noTable(file: string, faults: readonly string[]): CliError {
   return wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
 }
 
-/** Maximum nesting depth of a field in `-i`. */
 const MOST_KEYS = 100;
 
 async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {

@@ -145,7 +145,7 @@ function delimiterNamed(given: string): string {
 }
 
 function delimiterOf(text: string): string {
-  // Ignores quoted cells. This also works if a cell contains quotes, because these are doubled.
+  // Ignores quoted cells. This also works for cells that contain quotes, because quotes are doubled in the file.
   const first = text.replace(/"[^"]*"/g, "").split(/\r?\n|\r/, 1)[0]!;
   const counts = DELIMITERS.map((one) => first.split(one).length);
   return DELIMITERS[counts.indexOf(Math.max(...counts))]!;

@@ -275,12 +275,10 @@ async function realOf(path: string): Promise<string> {
 }
 
 interface RunCode {
-  /** Null if its file cannot be loaded. */
   readonly pipeline: Pipeline | null;
   readonly isNeeded: boolean;
 }
 
-/** Throws if the run needs its code and the code cannot be loaded. */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;
   if (source === null || !existsSync(source.file)) return null;

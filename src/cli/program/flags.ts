@@ -98,7 +98,6 @@ const giveUpAfter = flag(
   "pause once the service has been unavailable for this long: 5m (default), 90s, never",
 );
 
-/** `timers` is the built-in engine. */
 const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
 const engineUrl = flag(
   "--engine-url <url>",

@@ -51,7 +51,9 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 `;
 }
 
-/** Throws if a path cannot be a new file, or is a link, which could redirect what this command writes. */
+/**
+ * Throws if a path cannot be a new file, or if it is a link, because a link could redirect what this command writes.
+ */
 export async function refuseObstacles(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
     const parts = relative(folder, resolve(folder, path)).split(sep);
@@ -99,7 +101,6 @@ export async function gitIgnores(path: string): Promise<readonly string[]> {
 }
 
 export interface Asked<T> {
-  /** What `choose` returned. Null if the local service's models are used instead. */
   readonly found: T | null;
   readonly said: string;
 }

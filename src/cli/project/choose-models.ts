@@ -49,7 +49,6 @@ const CAST_ROLES = {
 interface Choice {
   readonly model: string;
   readonly input: Input;
-  /** Null if the service has no price. */
   readonly costMicros: number | null;
 }
 
@@ -115,7 +114,6 @@ type Input = Readonly<Record<string, Json>>;
 
 interface Wish {
   readonly needs: Input;
-  /** Fields to set if the model accepts them. */
   readonly likes: Input;
 }
 

@@ -13,7 +13,6 @@ export interface PlanComparison {
   readonly against: string;
   readonly diff: PlanDiff;
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
-  /** `max` is null if the cost of a step has no upper limit. */
   readonly totalMicros: Quote["totalMicros"];
   readonly prices: Quote["prices"];
 }

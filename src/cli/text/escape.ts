@@ -1,4 +1,4 @@
-/** Replaces control characters, escape sequences and bidi marks by visible codes. */
+/** Replaces control characters, escape sequences and bidi marks with visible codes. */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
 }
@@ -12,7 +12,9 @@ export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visible).join("\n");
 }
 
-/** Keeps colours, line breaks, tabs and the meaning of JSON documents. */
+/**
+ * Replaces control characters with visible codes. Keeps colours, line breaks, tabs and the meaning of JSON documents.
+ */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
   return text.replace(/\u001b\[[0-9;]*m|[\n\t]|\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu, (found) =>

@@ -52,12 +52,15 @@ function isSet(flag: string, command: string): boolean {
   });
 }
 
-/** The cap without its amount: `customer=acme:/day`. Only caps on the same tag and period replace each other. */
+/**
+ * Returns the cap without its amount, such as `customer=acme:/day`. Only caps on the same tag and period replace each
+ * other.
+ */
 function scopeOf(cap: string): string {
   return cap.replaceAll("'", "").replace(/[^:/]+(\/day)?$/, "$1");
 }
 
-/** If `more` is a flag with a value, it replaces the typed value. */
+/** If `more` is a flag with a value, the flag replaces the typed flag. */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }

@@ -2,7 +2,7 @@ import stringWidth from "fast-string-width";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** In terminal columns: two for an ideograph or emoji, none for a combining mark. */
+/** Returns the width in terminal columns: two for an ideograph or emoji, none for a combining mark. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }

@@ -20,8 +20,8 @@ export interface StartOptions {
   /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
-   * Id of the quote that the user agreed to. Without a valid one, `start` throws an error with
-   * {@link RequestError.quote}.
+   * Id of the quote that the user agreed to. Without a valid quote, `start` throws an error with {@link
+   * RequestError.quote}.
    */
   readonly quote?: string;
   /**
@@ -93,7 +93,8 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
       keep(key, { id });
       return follow(id);
     } catch (error) {
-      // A refused start created no run. A lost answer may hide a run, so its key stays stored.
+      // If the server refused the start, there is no run. If the response was lost, there may be a run, so its key
+      // stays stored.
       if (error instanceof RequestError && error.status < 500) forget(key);
       throw error;
     }

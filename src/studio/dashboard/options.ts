@@ -35,7 +35,7 @@ export interface DashboardOptions {
   readonly host?: string | undefined;
   /** Further names, without ports, under which browsers reach the dashboard. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** Origin of review links, such as `https://review.example.com`, which serves nothing else. */
+  /** Origin of review links, such as `https://review.example.com`. It serves nothing else. */
   readonly publicUrl?: string | undefined;
   /** At least 16 characters. Default: a new random token at each start. */
   readonly token?: string | undefined;
@@ -54,7 +54,6 @@ export interface DashboardOptions {
 
 export interface Dashboard {
   readonly url: string;
-  /** Null without `viewerToken`. */
   readonly viewerUrl: string | null;
   readonly origin: string;
   runUrl(runId: string): string;

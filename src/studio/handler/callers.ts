@@ -11,7 +11,7 @@ import type { Call, Caller, Context } from "./options.ts";
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** A caller without tags would own every run. */
+/** Throws if the caller has no tags, because such a caller would own every run. */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -42,7 +42,7 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Every process computes the same id. */
+/** Derives the id from the caller and the key, so that every process computes the same id. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }
@@ -55,7 +55,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Other callers' runs are refused as if they did not exist. */
+/** Returns the run if it is the caller's own. Other callers' runs are refused as if they did not exist. */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =
@@ -81,7 +81,7 @@ export function documentOf(
   });
 }
 
-/** Minimum lifetime of an address, because a new one restarts players. */
+/** Minimum lifetime of a file's address. A new address would restart players. */
 const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

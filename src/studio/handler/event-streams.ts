@@ -124,7 +124,6 @@ function seenBefore(request: Request, { lastSeq }: RunRow): number {
   return seq > lastSeq ? 0 : seq;
 }
 
-/** Returns true if nothing changed within a heartbeat interval. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -145,9 +144,9 @@ function once(then: () => void): () => void {
 
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-// The journal has no events for progress and for the end of the driving process, so both are polled.
+// The journal has no events for progress and for the end of the process that executes the run, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two states sent, per step of the run. */
+/** Minimum time between two states that are sent, for each step of the run. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
@@ -156,7 +155,6 @@ interface Latest {
   readonly version: number;
 }
 
-/** Reads a run once for all clients, and buffers nothing per client. */
 class RunFeed {
   readonly #context: Context;
   readonly #runId: string;
@@ -263,7 +261,7 @@ class RunFeed {
     return events.length;
   }
 
-  /** Events in quick succession are sent as one state. */
+  /** Sends events that follow each other quickly as one state. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

@@ -68,7 +68,7 @@ export interface HandlerOptions {
   readonly mostBytes?: number | undefined;
   /** Maximum number of event streams per caller. All callers together can have ten times as many. Default: 1,000. */
   readonly mostStreams?: number | undefined;
-  /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
+  /** Engine that executes the runs, such as the pg-boss engine. Default: this process executes them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
    * Receives errors that callers cannot see, except failures of a run, which are in the journal. Callers get

@@ -36,7 +36,7 @@ class SentFile {
   }
 }
 
-/** The input may contain no paths except those of files in the request. */
+/** Reads the input of a request. The input may contain no paths except those of files in the request. */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
   const left = { bytes: call.context.mostBytes };
@@ -149,7 +149,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** A path could make the pipeline's code read a file of this machine. */
+/** Throws if the value contains a path, because a path could make the pipeline's code read a file of this machine. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {
@@ -188,7 +188,7 @@ export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unk
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
-/** The schema determines which values are files. */
+/** Replaces the values that are files according to the schema. */
 export async function withFiles(
   schema: { readonly [keyword: string]: unknown },
   value: unknown,

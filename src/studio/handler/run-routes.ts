@@ -40,7 +40,7 @@ export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">)
   const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
   const run = new RunView(await loadRun(journal, runId));
   const { seq } = run.state;
-  // Includes decisions that the driving process has not read yet.
+  // Includes decisions that the executing process has not read yet.
   return documentOf(context, run.foresee(await journal.inbox(runId)), { isInterrupted, seq });
 }
 
@@ -71,7 +71,7 @@ async function decideOn(call: Call): Promise<CallerDocument> {
   return viewOf(context, row);
 }
 
-/** Returns undefined unless the run uses the caller's budget and that has changed. */
+/** Returns the caller's budget if the run uses it and it has changed, and otherwise undefined. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
   // A decision in a run with someone else's budget does not change that budget.
@@ -99,7 +99,7 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** It is not an error if another process already drives the run. */
+/** Reports an error of the run, unless the error only says that another process already executes the run. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);

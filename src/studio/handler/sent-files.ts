@@ -17,7 +17,10 @@ const RETRY_AFTER_S = 3600;
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /** Contains files as `OWNER/SHA256/NAME`, and empty marks for what still needs them. */
+  /**
+   * Contains files as `OWNER/SHA256/NAME`. Empty files beside a file mark the requests, quotes and runs that still need
+   * it.
+   */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
   readonly most: { readonly each: number; readonly all: number };
@@ -34,7 +37,7 @@ export interface SentBytes {
 /** A request, a quote until it expires (epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Marks a removal in progress, for which senders of the same file wait. */
+/** Prefix of the mark of a removal in progress. Senders of the same file wait until the removal has ended. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -206,7 +209,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Calls run one at a time, so that the last one includes all changes. */
+  /** Counts one file after another, so that the last call includes all changes. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});

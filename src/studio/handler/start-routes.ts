@@ -76,7 +76,8 @@ async function start(call: Call): Promise<Response> {
     filesFrom,
     source: endpoint.source,
   };
-  // Precedes the start, so that the run finds its files even if this process dies or the engine cannot be reached.
+  // Keeps the files before the start, so that the run finds them even if this process dies or the engine cannot be
+  // reached.
   await files.keepFor({ run: id });
   try {
     if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));

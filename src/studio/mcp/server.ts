@@ -29,7 +29,7 @@ import { modelTools, pipelineTools } from "./tools/pipelines.ts";
 import { agentDocument, runTools } from "./tools/runs.ts";
 import { type Call, json, type Tool } from "./tools/tool.ts";
 
-/** The SDK ignores invalid messages, so that their senders would keep waiting. */
+/** Answers invalid messages. The SDK would ignore them, and their senders would keep waiting. */
 class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
     // The SDK calls this handler with every message, before its own.

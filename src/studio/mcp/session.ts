@@ -55,7 +55,6 @@ const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "c
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** Shared by all connections to the server. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
@@ -84,7 +83,7 @@ export class AgentSession {
     return (await this.options.journal.run(`${PREFIX}${runName}`)) !== null;
   }
 
-  /** `allowedMicros` replaces the limit per run after a person has agreed. */
+  /** `allowedMicros` replaces the limit per run once a person has agreed. */
   start(
     name: string,
     runName: string,
@@ -151,7 +150,7 @@ export class AgentSession {
     });
   }
 
-  /** Applies the limits for starts to a decision too. */
+  /** Throws if a decision would exceed the limits that apply to starts. */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -238,7 +237,7 @@ export class AgentSession {
     return id;
   }
 
-  /** Never exceeds what agents may still spend. */
+  /** Returns the maximum cost of a run, which never exceeds what agents may still spend. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -272,7 +271,7 @@ export class AgentSession {
     );
   }
 
-  /** Two starts with the same name must create only one run. */
+  /** Runs one start after another, because two starts with the same name must create only one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -300,10 +299,13 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 const MOST_CHARACTERS = 300;
 /** Maximum nesting depth of an input, because the search is recursive. */
 const MOST_LEVELS = 100;
-/** Each string needs a disk lookup. */
+/** Maximum number of strings in an input, because each string needs a disk lookup. */
 const MOST_TEXTS = 20_000;
 
-/** An agent could otherwise make a pipeline send any file to the service. */
+/**
+ * Throws if the input names a file outside `folder`. An agent could otherwise make a pipeline send any file to the
+ * service.
+ */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
   let count = 0;
   let known: Promise<string> | undefined;

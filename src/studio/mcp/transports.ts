@@ -83,7 +83,7 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
 
 /** Creates a server per request, so that nothing is kept for absent agents. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  // One message per request, because messages in a list would run in parallel.
+  // Accepts one message per request, because messages in a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;
   const transport = new WebStandardStreamableHTTPServerTransport();
   const server = createServer(session);

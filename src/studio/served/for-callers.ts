@@ -205,7 +205,7 @@ function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
 const UNPLANNED = "The pipeline cannot run with this input.";
 const NO_FILE = "A required file is missing, damaged or of the wrong type.";
 const PROBLEMS: Readonly<Record<string, string>> = {
-  // Both have the same sentence, because two would reveal whether a file exists on this machine.
+  // Both problems have the same sentence, because two sentences would reveal whether a file exists on this machine.
   "missing-file": NO_FILE,
   "not-media-file": NO_FILE,
   "media-bounds": "A file is larger, smaller, longer or shorter than allowed.",

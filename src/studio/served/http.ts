@@ -45,7 +45,6 @@ export function decoded(segment: string): string | null {
   }
 }
 
-/** Compares digests of equal length in constant time. */
 export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", expected)));
 }

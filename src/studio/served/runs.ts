@@ -32,7 +32,9 @@ export async function committedMicros(show: Spends, tag: string): Promise<number
   return spentMicros + heldMicros;
 }
 
-/** Enforces nothing: the budget is checked when a job reserves money. */
+/**
+ * Returns how much of a shared budget is left. Does not enforce the budget, which is checked when a job reserves money.
+ */
 export async function leftOfBudget(show: Spends, { tag, budgetMicros }: SharedBudget): Promise<number> {
   return Math.max(0, budgetMicros - (await committedMicros(show, tag)));
 }

@@ -9,11 +9,10 @@ interface Limits {
   readonly lentMs?: number;
 }
 
-/** After its first take, an owner cannot hold more than is left for the others. */
+/** After its first take, an owner cannot hold more than is left for other owners. */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Ordered by expiry. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -21,7 +20,7 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** @throws Refusal 429 if this owner has too much, 503 if too little is left */
+  /** Takes an amount for an owner. @throws Refusal 429 if this owner has too much, 503 if too little is left */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;

@@ -30,7 +30,7 @@ export interface Call {
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Returns undefined if it has already responded. */
+  /** Returns the response's content, or undefined if it has already responded. */
   handle(call: Call): Promise<unknown>;
 }
 

@@ -48,7 +48,7 @@ function cookieValues(header: string | undefined, name: string): readonly string
     .map((part) => part.slice(name.length + 1));
 }
 
-/** Returns null if it has already responded, with a cookie in exchange for a token. */
+/** Returns who sent the request. If the request contains a token, responds with a cookie and returns null. */
 export async function visitorOf(
   {
     incoming,
@@ -78,7 +78,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** `//example.com` would lead to another server. */
+/** Removes leading slashes, because `//example.com` would lead to another server. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }

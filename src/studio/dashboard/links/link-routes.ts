@@ -107,7 +107,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { value: _, ...verdict } = verdictIn(body, approved);
     const by = { name: nameOf(body), verified: false, link: link.id };
     const { runId } = await found(link, ref);
-    // Runs one at a time, so that the second of two simultaneous decisions is refused.
+    // Handles one decision of a run at a time, so that the second of two simultaneous decisions is refused.
     return inTurn(turns, runId, async () => {
       const { step, view } = await found(link, ref);
       if (view.status !== "waiting") throw decidedAlready(view);

@@ -64,10 +64,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared for unknown links, so that response times do not reveal existing ids. */
+/** Compared with the token if the link is unknown, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Also returns a link that has expired or was revoked. */
+/** Returns the link of a token, even if the link has expired or was revoked. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -81,7 +81,7 @@ export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): 
   return expiresAt <= now ? "expired" : "active";
 }
 
-/** Valid only within this link, and reveals neither run nor step. */
+/** Returns a reference that is valid only within this link, and that reveals neither the run nor the step. */
 export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
   return signed(link, [kind, ...parts]).slice(0, 22);
 }
@@ -94,7 +94,7 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a URL, because a new one restarts players. */
+/** Minimum lifetime of a file's URL. A new URL would restart players. */
 export const FILE_MS = HOUR_MS;
 
 export function fileUrl(
@@ -112,7 +112,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Also returns an expired link, but null for a wrong signature. */
+/** Returns the link of a file's URL, even if the link has expired. Returns null for a wrong signature. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

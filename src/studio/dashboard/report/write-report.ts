@@ -68,7 +68,7 @@ export async function writeReport(
     client === undefined
       ? await reportPage({ id: "inlined-run", title: `${pipeline} · ${status} · ${id}`, version, data: run }, placed)
       : await reportPage({ id: "client-report", title: client.title, version, data: client }, placed);
-  // Written atomically, because a browser may be reading the previous one.
+  // Writes the file atomically, because a browser may be reading the previous version.
   await writeDurably(file, page);
   return { file, sizeBytes: Buffer.byteLength(page), media: placed.counts };
 }

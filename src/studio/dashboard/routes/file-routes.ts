@@ -100,7 +100,8 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
     const missing: string[] = [];
     for (const { name, sha256 } of entries) {
       if ((await media.sizeOf(sha256)) === null) missing.push(name);
-      // Opened one at a time, when the archive reaches them. Media are compressed already.
+      // Opens files one at a time, when the archive reaches them. Stores them uncompressed, because media are already
+      // compressed.
       else
         zip.addReadStreamLazy(name, { compress: false, mtime }, (opened) => {
           media.read(sha256).then(

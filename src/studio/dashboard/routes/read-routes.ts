@@ -43,7 +43,7 @@ export class RunList {
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** Uses only the row of an unreadable run, so that others stay visible. */
+  /** If the run cannot be read, uses only its row, so that other runs stay visible. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
@@ -74,7 +74,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Includes at most `rows` steps, but `from` and `to` refer to all. */
+/** Includes at most `rows` steps, but `from` and `to` refer to all steps. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

@@ -20,7 +20,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** Caches one value per `of`, until the run or `more` changes. */
+  /** Returns a cached value. There is one value for each `of`, until the run or `more` changes. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,

@@ -143,7 +143,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 const RUN_POLL_MS = 1000;
 
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
-  // Polled separately: a service that does not answer must not delay the runs.
+  // Polls runs and gauges separately, because a service that does not answer must not delay the runs.
   await Promise.all([
     whenChanged(
       stream,
@@ -254,7 +254,7 @@ export class Drivers {
     return this.#errors.get(runId) ?? null;
   }
 
-  /** Rejects if driving the run fails before `begins` resolves. */
+  /** Follows a run that this process executes. Rejects if the execution fails before `begins` resolves. */
   async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;
     this.#driven.add(id);

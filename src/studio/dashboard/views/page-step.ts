@@ -164,7 +164,7 @@ export function mediaOf(run: RunView, step: StepState): readonly PageMedia[] {
 
 const MOST_EARLIER = 24;
 
-/** For a decision, returns results of the steps that it shows. */
+/** Returns the media of superseded attempts. For a decision, returns the media of the steps that it shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -180,7 +180,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Looks through steps that only pass on results. */
+/** Returns the steps that made the results, instead of steps that only passed them on. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);

@@ -47,7 +47,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Leaves out some charges if there are many, but never the last. */
+/** Leaves out some charges if there are many, but never the last charge. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));

@@ -40,7 +40,7 @@ export function tool<S extends z.ZodRawShape>(
 
 export const runId = z.string().min(1).max(120).describe("Run id, as returned by `run_pipeline` or `list_runs`");
 
-/** Tried in this order until the result is short enough. */
+/** Maximum numbers of items in a list, tried in this order until the result is short enough. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
@@ -93,7 +93,7 @@ export const agentDocument = callerDocument.extend({
 });
 export type AgentDocument = z.output<typeof agentDocument>;
 
-/** A task, which ends with its run, lacks `left`. */
+/** `left` is absent in the result of a task, because a task ends with its run. */
 export const startedRun = agentDocument.extend({ left: usd.optional() });
 
 export const stopRequested = z.looseObject({ id: z.string(), stop: z.literal("requested") });

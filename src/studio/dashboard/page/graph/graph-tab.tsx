@@ -181,7 +181,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** Touch screens need no code, because the browser scrolls. */
+/** Lets a mouse drag the graph. Touch screens need no code, because the browser scrolls. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 
 const NEAR_S = 0.1;
 
-/** Plays videos in sync, with sound from one, and audio files one at a time. */
+/** Plays videos in sync, with the sound of only one of them. Plays audio files one at a time. */
 export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const root = stage.current;
@@ -54,7 +54,6 @@ export function playOrPause(root: ParentNode): void {
   if (playing.length === 0) void all[0]?.play().catch(() => {});
 }
 
-/** Returns null if there is no player or it has not started. */
 export function timeAt(item: Element | undefined): number | null {
   const player = item?.querySelector<HTMLMediaElement>("video, audio");
   return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);

@@ -44,7 +44,7 @@ export function timeScale(spans: readonly TimelineSpan[], from: number, to: numb
   return { folds, shownMs, position, instant };
 }
 
-/** Waiting for a person is not work. */
+/** Returns the periods without work. Waiting for a person is not work. */
 function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")

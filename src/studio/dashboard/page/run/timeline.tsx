@@ -96,7 +96,7 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
-/** If the step did no work, returns how long it waited for a person. */
+/** Returns how long the step worked. If it did no work, returns how long it waited for a person. */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");
   const [first] = own;

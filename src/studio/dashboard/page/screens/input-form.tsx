@@ -270,8 +270,8 @@ function ChoiceEntry({ control, required, label, value, onChange }: Of<"choice">
 function FileEntry({ control, required, label, value, onChange }: Of<"file">) {
   const [note, setNote] = useState<string | null>(null);
   const id = useId();
-  // Other fields may change during the upload, so the path goes to the latest callback. It is dropped if the field was
-  // removed.
+  // Other fields may change during the upload, so the path goes to the latest callback. The path is dropped if the
+  // field was removed.
   const latest = useRef<typeof onChange | null>(onChange);
   latest.current = onChange;
   useEffect(
@@ -347,7 +347,6 @@ function JsonEntry({ label, value, onChange }: Of<"json">) {
   );
 }
 
-/** Returns null if the JSON is invalid. */
 function compact(text: string): string | null {
   if (text.trim() === "") return "";
   try {

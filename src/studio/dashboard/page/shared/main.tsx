@@ -98,7 +98,7 @@ function kept(decisions: readonly SharedDecision[], places: Map<string, number>)
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Keeps a valid URL, because a new one would restart the player. */
+/** Keeps a valid URL, because a new URL would restart the player. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

@@ -19,7 +19,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return answer as T;
 }
 
-/** Sends the pending request of `postLater` before this one, to keep the order. */
+/** Sends the pending request of `postLater` before this request, to keep their order. */
 export async function post<T>(path: string, body: unknown, signal: AbortSignal | null = null): Promise<T> {
   await held?.send();
   return send<T>(path, { ...json(body), signal });
@@ -39,7 +39,7 @@ interface Held {
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Leaving the page or posting again ends the delay. */
+/** Sends a request after a delay. Leaving the page or posting again ends the delay. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);

@@ -70,7 +70,7 @@ export function useSize<E extends HTMLElement>() {
 export function useKeys(keys: Readonly<Record<string, (event: KeyboardEvent) => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;
-  // A layout effect: an effect runs after the paint, and a key pressed in between would be lost.
+  // Uses a layout effect, because an effect runs only after the paint, and a key pressed before then would be lost.
   useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -114,7 +114,7 @@ export function useSteps(
   return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
 }
 
-/** In a large run, undefined until the step is loaded. */
+/** Returns the step. In a large run, returns undefined until the step is loaded. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): PageStep | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Wrong } from "./bits.tsx";
 
-/** Deeper fields are shown as JSON. */
+/** Fields below this depth are shown as JSON. */
 const DEEPEST = 4;
 
 export function Data({ value }: { readonly value: unknown }) {
