@@ -68,7 +68,6 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
-/** A run that exceeded its budget counts as unfinished. */
 function exitCodeOf({ status, report }: RunResult): ExitCode {
   const code = exitCodes[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;

@@ -76,7 +76,6 @@ export function readDuration(flag: string, text: string, examples: string): numb
   throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} ${examples}`);
 }
 
-/** Parses a number of requests per number of seconds, such as `600/60`. */
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
   const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? [];
   if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };

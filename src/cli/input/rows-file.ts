@@ -123,7 +123,6 @@ export function typeOf(schema: Schema): string {
 }
 
 export interface FileRow {
-  /** Id of the row's run. */
   readonly id: string;
   readonly input: unknown;
   readonly title?: string | undefined;

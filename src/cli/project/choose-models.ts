@@ -117,7 +117,6 @@ interface Wish {
   readonly likes: Input;
 }
 
-/** Returns null if the model does not accept `needs`. */
 function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);
   if (Object.keys(needs).some((name) => fields[name] === undefined)) return null;

@@ -71,7 +71,6 @@ async function decideOn(call: Call): Promise<CallerDocument> {
   return viewOf(context, row);
 }
 
-/** Returns the caller's budget if the run uses it and it has changed, and otherwise undefined. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
   // A decision in a run with someone else's budget does not change that budget.
@@ -99,7 +98,6 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Reports an error of the run, unless the error only says that another process already executes the run. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);

@@ -43,7 +43,6 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       view: { state },
     } = await cache.get(params.run!);
     const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
-    // Only the command line accepts a provider's file, because it is a path on this machine.
     if (jobId !== null && attempts.at(-1)?.provider !== undefined)
       throw badRequest(`Adopt the provider's file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
     await context.show.adopt(params.run!, step, jobId);

@@ -77,7 +77,6 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** Null removes a field. */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("`edit` must map each step to an object with its changed fields.");

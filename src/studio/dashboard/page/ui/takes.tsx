@@ -4,7 +4,6 @@ import { usd } from "./format.ts";
 
 interface AboutProps {
   readonly takes: number;
-  /** Null if the comment is about all takes. */
   readonly about: number | null;
   readonly onChange: (about: number | null) => void;
 }
