@@ -18,7 +18,7 @@ import { visible } from "../text/escape.ts";
 
 const LEAST_LENGTH = 32;
 
-/** Returns the stored token, or a new one if there is none that can be trusted. */
+/** Returns the stored token. If there is no token that can be trusted, stores and returns a new token. */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
@@ -162,7 +162,7 @@ export async function dashboard(
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-/** If `port` is in use, uses a free one, or throws if `output` is null. */
+/** Starts the dashboard. If `port` is in use, uses a free port, or throws if `output` is null. */
 async function start(options: Options, port: number, output: CommandOutput | null) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {

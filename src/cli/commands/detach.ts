@@ -48,7 +48,7 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   }
   if (end !== "begun") {
     const text = (await readFile(log).catch(() => Buffer.alloc(0))).toString("utf8", logged);
-    // The plan, which precedes the error, has been shown already.
+    // Shows only the error, because the plan before it has been shown already.
     const error = text.slice(text.lastIndexOf("\nerror ") + 1).trimEnd();
     output.say(visibleLines(error.split("\n").slice(-LAST_LINES).join("\n")));
     throw new CliError(

@@ -245,7 +245,7 @@ function clockFinding(check: string, server: string, offsetMs: number, mostMs: n
   return differsMs <= mostMs ? fine(check, detail) : failed(check, detail, "synchronize this machine's clock (NTP)");
 }
 
-/** Beyond this clock error, receivers may refuse webhooks as too old. */
+/** If clocks differ by more than this, receivers may refuse webhooks as too old. */
 const WEBHOOK_SKEW_MS = 60_000;
 
 async function serviceFindings(

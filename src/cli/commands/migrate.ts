@@ -271,8 +271,8 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
       if (/^y(?:es)?$/i.test(answer.trim())) leaveOut.push(key);
       continue;
     }
-    // For a voice, skip the first choice, which is to decide when the pipeline runs. Names in parentheses are not part
-    // of an id.
+    // For a voice, the first choice is to decide when the pipeline runs, so this choice is skipped. Names in
+    // parentheses are not part of an id.
     const choices = offered.slice(about === "voice" ? 1 : 0).map((choice) => choice.replace(/ \(.*\)$/, ""));
     for (const [index, choice] of choices.entries()) output.say(`  ${index + 1}  ${visible(choice)}`);
     const hint =

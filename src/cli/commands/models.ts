@@ -106,7 +106,7 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
-/** Keeps models that the service has removed, as retired ones. */
+/** Keeps models that the service has removed, and marks them as retired. */
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
   const { io, output } = context;
   return withClient(flags, OPEN, async (client) => {

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import type { CommandOutput, Io } from "../io.ts";
 import { counted, shorten } from "../text/table.ts";
 
-/** No line may be wider than the terminal. */
+/** Replaces text on the terminal. No line may be wider than the terminal. */
 interface Redraw {
   show(text: string): void;
   clear(): void;

@@ -308,7 +308,7 @@ const ours: Readonly<Record<string, string>> = {
 /** Packages that pipeline files can import even if their project lacks them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** Makes Node also reload the files that a user's file imports. */
+/** Makes Node reload not only a user's file, but also the files that it imports. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))

@@ -68,7 +68,7 @@ const planning = [
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
 
-/** Commands with these options also have those in `tables`. */
+/** Commands with these options have the options in `tables` as well. */
 const input = [
   list(
     "-i <key=value>",

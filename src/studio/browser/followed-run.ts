@@ -141,7 +141,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
         if (await listen(signal)) return set({ connection: "over", progress: [] });
       } catch (error) {
         if (signal.aborted) return;
-        // The server would refuse a retry too.
+        // The server would also refuse a retry.
         if (error instanceof RequestError && error.status < 500 && error.status !== 429) {
           return set({ connection: "over", error });
         }

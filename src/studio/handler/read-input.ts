@@ -159,7 +159,7 @@ export function refusePaths(value: unknown, field: string, level = 0): void {
   }
   if (value instanceof SentFile || typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
-    // Field names also come from the caller.
+    // Checks field names, because they come from the caller as well.
     refusePaths(name, field, level);
     refusePaths(inner, `${field}.${name}`, level + 1);
   }

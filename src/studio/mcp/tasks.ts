@@ -63,7 +63,7 @@ async function resultOf(
     try {
       await askAll(session, runId, person);
     } catch (error) {
-      // Without an answer, the run keeps waiting.
+      // If the user does not answer, the run keeps waiting.
       if (error instanceof ToolError) return session.report(runId);
       throw error;
     }

@@ -7,7 +7,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { badRequest, Refusal } from "./for-callers.ts";
 
-/** Without this limit, a slow sender would occupy memory forever. */
+/** Time limit for a body, because a slow sender would otherwise occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 interface SentBody {

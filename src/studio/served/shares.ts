@@ -9,7 +9,7 @@ interface Limits {
   readonly lentMs?: number;
 }
 
-/** After its first take, an owner cannot hold more than is left for other owners. */
+/** Limits how much each owner takes. After the first take, an owner cannot have more than is left for other owners. */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
@@ -59,7 +59,7 @@ export class Shares {
   }
 }
 
-/** Calls `work` after all earlier calls for the same run have settled. */
+/** Calls `work` after all earlier calls for the same run have ended. */
 export async function inTurn<T>(
   turns: Map<string, Promise<unknown>>,
   runId: string,

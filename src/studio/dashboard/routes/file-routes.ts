@@ -19,7 +19,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
-    // Browsers request this icon before they have read the page, which sets another icon.
+    // Sends no icon. Browsers request this path before they have read the page, and the page sets another icon.
     { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
     { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
   ];

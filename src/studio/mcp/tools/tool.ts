@@ -82,7 +82,10 @@ function bounded(value: unknown, bounds: Bounds): unknown {
 const { runDocument, callerDocument, quoteDocument, runLine } = documentSchemas;
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 
-/** Agents also learn the run's budget and folder, and what each step uses and returned. */
+/**
+ * The document for agents. In addition to a caller's document, it contains the run's budget and folder, and what each
+ * step uses and returned.
+ */
 export const agentDocument = callerDocument.extend({
   ...runDocument.pick({ budget: true, out_dir: true }).shape,
   steps: z.array(

@@ -8,7 +8,7 @@ const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision, which is still open. */
+  /** Why the server refused the decision. The decision is still open. */
   readonly error: string | null;
   readonly undo: (() => void) | null;
 }

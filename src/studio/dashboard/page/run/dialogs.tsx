@@ -52,7 +52,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
   const choice = everywhere === null ? {} : { everywhere };
-  // An edit also reruns its step, so it needs no `rerun`.
+  // An edit reruns its step, so the request needs no `rerun`.
   const wanted =
     redo !== undefined
       ? { redo: redo.step, note, requestId, ...choice }
