@@ -11,6 +11,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   engine: () => import("./engine.ts"),
   journal: () => import("./journal.ts"),
   postgres: () => import("./postgres.ts"),
+  "round-trips": () => import("./round-trips.ts"),
   parked: () => import("./parked.ts"),
   wakes: () => import("./wakes.ts"),
   growth: () => import("./growth.ts"),

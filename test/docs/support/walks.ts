@@ -143,7 +143,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   "docs/notifications.md": {
     before: ["cp film.ts ad.ts"],
     as: [["https://hooks.example/media", "{url}/media"]],
-    serves: { "showrunner worker": "Drives" },
+    serves: { "showrunner worker": "Worker started" },
   },
   "docs/pipelines.md": {
     before: [

@@ -270,7 +270,9 @@ export class SimWorld {
         this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
       }
       this.elsewhere.committed(event);
-      if ("jobId" in event && event.jobId != null) this.knownJobs.add(event.jobId);
+      // A job that the service named for a request of another model may still belong to a third request.
+      const isDisowned = event.type === "job.unresolved" && event.cause === "another's job";
+      if ("jobId" in event && event.jobId != null && !isDisowned) this.knownJobs.add(event.jobId);
       this.money.committed(
         event,
         "attempt" in event ? (this.#keyOf.get(`${event.step}#${event.attempt}`) ?? null) : null,

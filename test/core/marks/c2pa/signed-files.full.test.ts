@@ -221,7 +221,7 @@ describeNeeding(lacksPackage())("content credentials", () => {
 
   test("what cannot sign is named before anything is written, with what to do", async () => {
     const bad = {
-      "belongs to an authority": ["--cert", "ca.pem", "--key", "ca.key"],
+      "The first certificate is a CA certificate": ["--cert", "ca.pem", "--key", "ca.key"],
       "does not match the first certificate": ["--cert", "chain.pem", "--key", "ca.key"],
       "is not readable PEM": ["--cert", "plain.png", "--key", "signer.key"],
       "cannot be read": ["--cert", "none.pem", "--key", "signer.key"],
