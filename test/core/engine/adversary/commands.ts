@@ -185,7 +185,7 @@ const resumeWith = (arming: fc.Arbitrary<Arming>) =>
 const changed = fc
   .record({
     step: fc.option(few, { freq: 4, nil: null }),
-    words: fc.constantFrom("another look", "one more", "a cat"),
+    words: fc.constantFrom("a changed look", "one more", "a cat"),
     dieIn,
     pauseIn: fc.option(fc.nat(30), { freq: 3, nil: null }),
   })
@@ -193,7 +193,7 @@ const changed = fc
 
 const often = fc.oneof(
   { weight: 2, arbitrary: changed },
-  fc.nat(2).map((skip) => changesUnsent(skip, "another look")),
+  fc.nat(2).map((skip) => changesUnsent(skip, "a changed look")),
   fc.record({ step: few, request: fc.nat(1), dieIn }).map((how) => reruns(how.step, how.request, how.dieIn)),
   fc.constantFrom(true, true, true, false).map(decides),
   fc.constantFrom<Decision>("pick 0", "pick 1", "pick 1", "reject", "approve").map(decidesAnew),

@@ -10,23 +10,28 @@ import type { Command } from "./commands.ts";
 import type { SimWorld, WorldOptions } from "./sim-world.ts";
 
 const BATCH = 500;
-/** Modules that write, fetch or inspect files, by path. */
-const inMemory = /\/src\/core\/(?:api\/files|engine\/media)\/(part-file|fetch-file|measure-media)\.ts$/;
-const stands = new Map(
-  Object.entries({
-    "part-file": "./sim-media.ts",
-    "fetch-file": "./sim-fetch.ts",
-    "measure-media": "./sim-measure.ts",
-  }).map(([name, file]) => [name, import.meta.resolve(file)]),
+/** What `files-in-memory.ts` replaces in tests: modules of `src/core` and the exports whose stand-ins are in the second file. */
+const standIns = {
+  "api/files/part-file.ts": ["./sim-media.ts", "openPart"],
+  "engine/media/open-file.ts": ["./sim-fetch.ts", "fetchFile"],
+  "engine/media/media-reader.ts": ["./sim-measure.ts", "damageOf", "measureMedia"],
+} as const;
+const source = new Map(
+  Object.entries(standIns).map(([path, [file, ...names]]) => {
+    const url = import.meta.resolve(`../../../../src/core/${path}`);
+    const original = JSON.stringify(`${url}?original`);
+    const stands = JSON.stringify(import.meta.resolve(file));
+    return [url, `export * from ${original}; export { ${names.join(", ")} } from ${stands};`];
+  }),
 );
 const library = import.meta.resolve("../../../../src/index.ts");
-// As the tests' settings have it: our own name, and files in memory.
 registerHooks({
-  resolve(specifier, context, next) {
-    if (specifier === "showrunner") return { url: library, shortCircuit: true };
-    const found = next(specifier, context);
-    const url = stands.get(inMemory.exec(found.url)?.[1] ?? "");
-    return url === undefined ? found : { ...found, url };
+  resolve: (specifier, context, next) =>
+    // As the tests' settings have it.
+    specifier === "showrunner" ? { url: library, shortCircuit: true } : next(specifier, context),
+  load(url, context, next) {
+    const stands = source.get(url);
+    return stands === undefined ? next(url, context) : { source: stands, format: "module", shortCircuit: true };
   },
 });
 
