@@ -315,10 +315,10 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   if (builder.events.length > 0) return;
   const stuck = context.order.map(({ path }) => state.steps[path]!).find(({ status }) => status === "unresolved");
   if (stuck !== undefined) return builder.pauseNow("unresolved", unresolvedText(state, stuck));
-  const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
-  if (unbilled?.is === "open" && unbilled.unbilled !== null) {
-    const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "finished before a step failed";
-    const problem = `${unbilled.unbilled} ${ended}, and it is not yet known whether it was charged, so no replacement is submitted`;
+  const unbilled = context.order.map(({ path }) => unbilledBefore(state, path)).find((path) => path !== null);
+  if (unbilled != null) {
+    const ended = state.steps[unbilled]!.status === "failed" ? "failed" : "finished before a step failed";
+    const problem = `${unbilled} ${ended}, and it is not yet known whether it was charged, so no replacement is submitted`;
     return builder.pauseNow("unresolved", `${problem}. Check again for free: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);
@@ -332,6 +332,12 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
     "approval",
     `${first.path}${more} waits for a decision${asks}.${mayBeLost(state)} Review and decide: showrunner approve ${state.runId}`,
   );
+}
+
+/** Returns the step whose missing bill keeps a step of another option from starting; null if there is none. */
+function unbilledBefore(state: RunState, path: string): string | null {
+  const gate = secondGate(state, path);
+  return gate?.is === "open" ? gate.unbilled : null;
 }
 
 function mayBeLost(state: RunState): string {

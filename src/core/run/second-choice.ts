@@ -138,7 +138,7 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
   for (const path of choice.second.options.slice(at + 1)) {
     const end = endOf(state, options.get(path)!);
     if (end.is === "made") return { is: "never", reason: `not needed: ${path} succeeded`, skippedByCondition: true };
-    if (end.is === "open") gate = { is: "open", unbilled: null };
+    if (end.is === "open") gate = end;
   }
   return gate;
 }

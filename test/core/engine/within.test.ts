@@ -60,6 +60,35 @@ const timesOf = async ({ journal }: FakeShow, type: string) =>
   (await journal.read("x")).filter(({ event }) => event.type === type).length;
 
 describe("a job that is not there within its time", () => {
+  test("waits with its later steps for the bill of the next option, and the run says so", async () => {
+    let bill: number | null = null;
+    const world = await slow(
+      { mood: 12 },
+      {
+        fails: (_, body) => (body.includes('"b"') ? { code: "INTERNAL", retryable: false } : null),
+        shows: ({ error }) => (error === null ? {} : { costMicros: bill }),
+      },
+    );
+    const twoSteps = pipeline("two-steps", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) => {
+            const mood = b.job("mood", models.image, { prompt: "mood" }, { within: "10m" });
+            return b.job("a", models.image, { prompt: "a", images: [mood] });
+          },
+          (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
+        ]),
+      }),
+    });
+    const result = await ran(world, twoSteps);
+    expect(result.pause?.reason).toBe("unresolved");
+    expect(result.pause?.message).toContain("face/2/b failed, and it is not yet known whether it was charged");
+    expect(steps(result)).toMatchObject({ "face/1/mood": "succeeded: null", "face/1/a": "waiting: null" });
+    bill = 0;
+    expect((await resumed(world)).status).toBe("succeeded");
+  });
+
   test("pauses the run once nothing else is left to do, and says for what, since when and how it goes on", async () => {
     const world = await slow({ a: 600 });
     const result = await ran(world, chain);
