@@ -110,8 +110,11 @@ function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
 }
 
 export function endWaiting(builder: DecisionBuilder, late: readonly string[]): void {
-  const { state, context } = builder;
-  const awaited = late.filter((path) => !isDecidedAgainst(state, path));
+  const { state, context, index } = builder;
+  const open = late.filter((path) => !isStepFinal(state.steps[path]!.status));
+  // Another open step may wait for the bill of a late job, even of one that was decided against.
+  const isEnding = index.openSteps === open.length;
+  const awaited = isEnding ? late.filter((path) => !isDecidedAgainst(state, path)) : late;
   if (awaited.length === 0) {
     // Commands that receive a response themselves finish first, because their response arrives soon or never.
     const asking = askingIds(state, late);
@@ -120,7 +123,7 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
     // The run is about to end, so its remaining work must finish first.
     if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
     if (builder.wakeAt !== null) return;
-    for (const path of late) {
+    for (const path of open) {
       const step = state.steps[path]!;
       builder.finish(step, "failed", givenUpText(step, context.now), "isGivenUp");
     }

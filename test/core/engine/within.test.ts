@@ -60,6 +60,16 @@ const timesOf = async ({ journal }: FakeShow, type: string) =>
   (await journal.read("x")).filter(({ event }) => event.type === type).length;
 
 describe("a job that is not there within its time", () => {
+  test("is awaited although the run decided against it, if another step waits for its bill", async () => {
+    const world = await slow({ a: 600 }, { shows: () => ({ costMicros: 200_000 }) });
+    const result = await ran(world, either);
+    expect(result.pause?.reason).toBe("late");
+    expect(result.pause?.message).toContain("face/1/a has not finished");
+    expect(steps(result)).toMatchObject({ "face/pick": expect.stringContaining("succeeded"), film: "waiting: null" });
+    await world.clock.advance(600 * MINUTE_MS);
+    expect((await resumed(world)).status).toBe("succeeded");
+  });
+
   test("waits with its later steps for the bill of the next option, and the run says so", async () => {
     let bill: number | null = null;
     const world = await slow(
