@@ -1,7 +1,7 @@
 import { pointerOf } from "../core/define/handle.ts";
 import { didYouMean } from "../core/kit/lookup.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
-import { MOST_PIXELS } from "./graph/size.ts";
+import { MOST_PIXELS } from "./graph/frame.ts";
 
 /** Returns a description of the expected value, or null if the value is valid. */
 type Rule = (value: unknown) => string | null;

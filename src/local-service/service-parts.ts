@@ -1,14 +1,15 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { EventEmitter } from "node:events";
 import type { Catalog } from "./catalog/catalog.ts";
 import type { ClockControl } from "./clock/clock.ts";
 import type { DataDir } from "./data-dir.ts";
 import type { FaultEngine, JobFaults } from "./faults/engine.ts";
-import type { EventHub, EventRecorder, HookBus } from "./jobs/hooks.ts";
 import type { JobViews } from "./jobs/views.ts";
-import type { Presigner } from "./media/presign.ts";
 import type { createRefusalCount } from "./money.ts";
 import type { NormalOptions } from "./options.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer } from "./render/contract.ts";
+import type { EventRow, JobRow, NewEvent } from "./store/rows.ts";
 import type { Store } from "./store/store.ts";
 import type { OpenStreams } from "./stream/open-streams.ts";
 
@@ -60,4 +61,69 @@ export function createMetrics() {
   };
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
+type Metrics = ReturnType<typeof createMetrics>;
+
+/** Returns a function that must be called inside a transaction. */
+export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
+  return (job: JobRow, events: readonly NewEvent[]): void => {
+    const rows = store.events.append(job.seq, job.lastEventId, now(), events);
+    store.jobs.setLastEvent(job.seq, job.lastEventId + rows.length);
+    hooks.logged(job, rows);
+    store.afterCommit(() => hub.wake(job.seq));
+  };
+}
+
+type EventRecorder = ReturnType<typeof eventRecorder>;
+
+export function createEventHub() {
+  const wakes = new EventEmitter().setMaxListeners(0);
+  return {
+    wake: (jobSeq: number) => void wakes.emit(String(jobSeq)),
+    subscribe(jobSeq: number, listener: () => void): () => void {
+      wakes.on(String(jobSeq), listener);
+      return () => void wakes.off(String(jobSeq), listener);
+    },
+  };
+}
+
+type EventHub = ReturnType<typeof createEventHub>;
+
+/** Callbacks that run inside the transaction that changes a job. */
+interface JobHooks {
+  /** Not called for chat jobs. */
+  accepted?(job: JobRow): void;
+  logged?(job: JobRow, events: readonly EventRow[]): void;
+  ended?(job: JobRow): void;
+}
+
+export function createHooks() {
+  const listeners: JobHooks[] = [];
+  return {
+    add: (hooks: JobHooks) => void listeners.push(hooks),
+    accepted: (job: JobRow) => listeners.forEach((listener) => void listener.accepted?.(job)),
+    logged: (job: JobRow, events: readonly EventRow[]) =>
+      listeners.forEach((listener) => void listener.logged?.(job, events)),
+    ended: (job: JobRow) => listeners.forEach((listener) => void listener.ended?.(job)),
+  };
+}
+
+type HookBus = ReturnType<typeof createHooks>;
+
+export function createPresigner(key: string, origin: () => string) {
+  const mac = (path: string, expires: string) =>
+    createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");
+  return {
+    sign(path: string, expiresAtMs: number): string {
+      const expires = String(Math.floor(expiresAtMs / 1000));
+      return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
+    },
+    verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
+      const expected = Buffer.from(mac(path, expires));
+      const given = Buffer.from(signature);
+      if (expected.length !== given.length || !timingSafeEqual(expected, given)) return "forged";
+      return Number(expires) * 1000 > now ? "valid" : "expired";
+    },
+  };
+}
+
+type Presigner = ReturnType<typeof createPresigner>;

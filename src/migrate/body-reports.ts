@@ -6,10 +6,9 @@ import { batchOf } from "./bodies/variations.ts";
 import { type Body, given } from "./body.ts";
 import type { Checked, Mistake } from "./check.ts";
 import { FieldReport, valueAt } from "./field-report.ts";
-import { isRecord, type JsonPath } from "./json-path.ts";
 import type { MigrationContext } from "./migration-context.ts";
 import { TYPE_FACTS } from "./models/need.ts";
-import type { V2Source } from "./read/source.ts";
+import { isRecord, type JsonPath, type V2Source } from "./read/source.ts";
 import { type BodyReport, type FieldEntry, lossKey } from "./report/report.ts";
 import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, OWN_IDS, type V2Type } from "./v2-types.ts";
 

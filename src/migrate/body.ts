@@ -1,8 +1,7 @@
 import type { Expression } from "./expression.ts";
 import { type FieldReport, valueAt } from "./field-report.ts";
-import type { JsonPath } from "./json-path.ts";
 import type { ModelView } from "./models/view.ts";
-import type { V2Source } from "./read/source.ts";
+import type { JsonPath, V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2-types.ts";
 
 export interface Body {

@@ -1,11 +1,18 @@
 import type { Body } from "./body.ts";
 import { FieldReport } from "./field-report.ts";
-import { isRecord, type JsonPath, kindOf, pathText } from "./json-path.ts";
 import type { MigrationContext } from "./migration-context.ts";
 import { TYPE_FACTS } from "./models/need.ts";
 import { kebab } from "./names.ts";
-import { type ReadBodies, readProblem, type V2Source } from "./read/source.ts";
-import { isTemplate } from "./read/template.ts";
+import {
+  isRecord,
+  isTemplate,
+  type JsonPath,
+  kindOf,
+  pathText,
+  type ReadBodies,
+  readProblem,
+  type V2Source,
+} from "./read/source.ts";
 import type { MigrationProblem } from "./report/report.ts";
 import {
   ANSWER_FIELDS,

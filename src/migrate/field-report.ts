@@ -1,5 +1,5 @@
 import type { Json } from "../core/plan/plan.ts";
-import { isRecord, type JsonPath, pathText } from "./json-path.ts";
+import { isRecord, type JsonPath, pathText } from "./read/source.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
 
 const WORK = new RegExp(

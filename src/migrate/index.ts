@@ -1,10 +1,4 @@
 export {
-  DecisionsFileError,
-  formatDecisions,
-  type MigrationDecisions,
-  parseDecisions,
-} from "./decisions-file.ts";
-export {
   type MigrateOptions,
   type Migration,
   migrateV2,
@@ -12,9 +6,14 @@ export {
   migrationFiles,
   writeMigration,
 } from "./migrate.ts";
-export { estimateMigration } from "./proof/estimate.ts";
-export { sampleInput } from "./proof/samples.ts";
+export { estimateMigration, sampleInput } from "./proof/estimate.ts";
 export { verifyMigration } from "./proof/verify.ts";
-export { V2FileError } from "./read/read-file.ts";
+export {
+  DecisionsFileError,
+  formatDecisions,
+  type MigrationDecisions,
+  parseDecisions,
+  V2FileError,
+} from "./read/read-file.ts";
 export { type Decision, type FieldEntry, lossesOf, type MigrationReport } from "./report/report.ts";
 export { ShiftSoundError, type ShiftSoundOptions, shiftSound } from "./shift-sound.ts";

@@ -6,7 +6,7 @@ import { type Expression, type InputKind, inputsIn, type PipelineInput } from ".
 import { ModelChooser } from "./models/choose.ts";
 import type { FieldView } from "./models/view.ts";
 import { camel, kebab, Names } from "./names.ts";
-import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
+import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/source.ts";
 
 export interface StockVoice {
   readonly id: string;

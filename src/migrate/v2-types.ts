@@ -1,4 +1,4 @@
-import { isRecord, type JsonPath } from "./json-path.ts";
+import { isRecord, type JsonPath } from "./read/source.ts";
 
 /** An `answer` is a value from v2's response, and is not validated. */
 export type Shape =

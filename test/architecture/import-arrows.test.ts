@@ -74,7 +74,7 @@ describe("import arrows", () => {
 
   test("the local service has nothing of the client but what judges inputs and addresses; what records has", () => {
     const service = sources.filter(({ path }) => /^local-service\/(?!recording\/)/.test(path));
-    expect(service.length).toBeGreaterThan(100);
+    expect(service.length).toBeGreaterThan(80);
     const outside = service.flatMap(targetsOf).filter((target) => !target.startsWith("local-service/"));
     const folders = new Set(outside.map((target) => target.split("/").slice(0, 2).join("/")));
     expect([...folders].toSorted()).toEqual(["core/catalog", "core/families", "core/kit", "core/network"]);

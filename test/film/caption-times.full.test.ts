@@ -5,9 +5,8 @@ import { afterAll, expect, test } from "vitest";
 import type { Cue } from "../../src/film/captions/cues.ts";
 import { findSpeech } from "../../src/film/captions/speech.ts";
 import { caption } from "../../src/film/index.ts";
-import { encodeSound } from "../../src/local-service/render/sound/render-speech.ts";
+import { encodeSound, say } from "../../src/local-service/render/sound/render-speech.ts";
 import { lengthOf, type Sound, toMono, toRate } from "../../src/local-service/render/sound/sound.ts";
-import { say } from "../../src/local-service/render/sound/speech.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 

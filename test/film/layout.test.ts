@@ -1,6 +1,7 @@
 /** Captions, lower third and logo are drawn by steps that do not know each other: their places do. */
 import { expect, test } from "vitest";
 import { placeLowerThird } from "../../src/film/captions/lower-third.ts";
+import { type Format, pixelsOf, type Size } from "../../src/film/graph/frame.ts";
 import {
   type Box,
   type Corner,
@@ -10,7 +11,6 @@ import {
   type Position,
   safeArea,
 } from "../../src/film/graph/layout.ts";
-import { type Format, pixelsOf, type Size } from "../../src/film/graph/size.ts";
 
 const formats: readonly Format[] = ["16:9", "9:16", "1:1", "4:5"];
 const sizes: readonly Size[] = ["480p", "720p", "1080p", "2160p"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SCOPES, type Scope } from "../../src/local-service/access/principal.ts";
+import { SCOPES, type Scope } from "../../src/local-service/access/authenticate.ts";
 import type { LocalService } from "../../src/local-service/index.ts";
 import { deadCredentials, plantThings, rotated, tokenOf } from "./support/credentials.ts";
 import { ask, type Body, get, key, start } from "./support/service.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { migrateV2 } from "../../src/migrate/index.ts";
 import { parseTemplatedJson } from "../../src/migrate/read/flow-nodes.ts";
-import { soleExpression, targetOf, textParts } from "../../src/migrate/read/template.ts";
+import { soleExpression, targetOf, textParts } from "../../src/migrate/read/source.ts";
 import { ownCatalog } from "../support/built-in-catalog.ts";
 import { evaluate, planOf } from "./support/planned.ts";
 

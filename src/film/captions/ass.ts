@@ -1,6 +1,6 @@
 import { FilmError } from "../ffmpeg/film-error.ts";
+import type { Pixels } from "../graph/frame.ts";
 import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
-import type { Pixels } from "../graph/size.ts";
 import type { Cue } from "./cues.ts";
 
 /** Font size, colours and position of captions. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../core/kit/duration.ts";
 import { type TimedWord, weightOf } from "./align.ts";
 import { partsWithin, piecesOf, widthOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
@@ -9,7 +10,7 @@ export interface Cue extends Span {
   readonly words: readonly TimedWord[];
 }
 
-export interface CueLimits {
+interface CueLimits {
   /** Maximum width of a line in average letters. A cue has up to two lines. */
   readonly letters: number;
 }
@@ -97,4 +98,23 @@ function linesOf(words: readonly TimedWord[], letters: number): readonly string[
     return { lines, widest: Math.max(...lines.map(widthOf)) };
   });
   return breaks.reduce((best, one) => (one.widest < best.widest ? one : best)).lines;
+}
+
+export function srt(cues: readonly Cue[]): string {
+  // An arrow in the text would start a cue.
+  const escaped = (text: string) => text.replaceAll("-->", "--\u2060>");
+  return cues
+    .map(({ start, end, text }, i) => `${i + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${escaped(text)}\n`)
+    .join("\n");
+}
+
+export function vtt(cues: readonly Cue[]): string {
+  const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return `WEBVTT\n\n${cues.map(({ start, end, text }) => `${stamp(start, ".")} --> ${stamp(end, ".")}\n${escaped(text)}\n`).join("\n")}`;
+}
+
+function stamp(seconds: number, point: "," | "."): string {
+  const ms = Math.max(0, Math.round(seconds * 1000));
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  return `${two(ms / HOUR_MS)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${point}${String(ms % 1000).padStart(3, "0")}`;
 }

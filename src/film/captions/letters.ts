@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { ffmpegWith, type Requirement } from "../ffmpeg/requirement.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { ass, assEvent, assText, DEFAULT_FONT, type LetterStyle } from "./ass.ts";
-import { assFilter } from "./burn.ts";
 
 export interface Letters {
   readonly texts: readonly string[];
@@ -69,4 +68,20 @@ function lackText(codes: readonly string[], { font = DEFAULT_FONT, fontFile }: L
     `neither ${fontFile ?? font} nor any other installed font has ${named.join(", ")}${more}, which would render as boxes. ` +
     "Install a font that has these characters, or set style.fontFile to its path"
   );
+}
+
+export async function assFilter(script: string, { fontFile }: LetterStyle, folder: string): Promise<string> {
+  await writeFile(join(folder, "letters.ass"), script);
+  if (fontFile === undefined) return "ass=letters.ass";
+  const fonts = join(folder, "fonts");
+  await mkdir(fonts, { recursive: true });
+  await copyFile(fontFile, join(fonts, `font${extname(fontFile)}`)).catch((cause: Error) => {
+    throw new FilmError("FILM_INPUT", `the font file ${fontFile} cannot be read: ${cause.message}`, { cause });
+  });
+  return "ass=letters.ass:fontsdir=fonts";
+}
+
+export function fontsDrawn(log: string): readonly string[] {
+  const found = [...log.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
+  return [...new Set(found.map((name) => name.slice(name.lastIndexOf("/") + 1)))].toSorted();
 }

@@ -1,4 +1,5 @@
 import { FilmError } from "../ffmpeg/film-error.ts";
+import type { Pixels } from "../graph/frame.ts";
 import {
   type Box,
   type LowerThirdPlace,
@@ -10,7 +11,6 @@ import {
   SUBTITLE_PART,
   TITLE_SIZE,
 } from "../graph/layout.ts";
-import type { Pixels } from "../graph/size.ts";
 import { assColor, assEvent, assScript, assText, type LetterStyle, styleLine } from "./ass.ts";
 import { piecesOf, widthOf } from "./breaks.ts";
 

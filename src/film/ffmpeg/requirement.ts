@@ -1,6 +1,38 @@
 import type { TaskOptions } from "../../core/define/index.ts";
-import { findFfmpeg, toInstall, whyMissing } from "./abilities.ts";
-import { videoEncoders } from "./encoders.ts";
+import { type Ffmpeg, findFfmpeg, toInstall, whyMissing } from "./abilities.ts";
+import { FilmError } from "./film-error.ts";
+import { TONE_MAPPING } from "./shown.ts";
+
+interface VideoEncoder {
+  readonly name: string;
+  /** True if this ffmpeg encodes the same frames to the same bytes on every machine. */
+  readonly isExact: boolean;
+  readonly args: readonly string[];
+}
+
+/** x264's output depends on the number of threads, so this number is fixed. */
+const THREADS = "8";
+
+const VIDEO: readonly VideoEncoder[] = [
+  {
+    name: "libx264",
+    isExact: true,
+    args: ["-preset", "veryfast", "-crf", "18", "-threads:v", THREADS, "-x264-params", "cpu-independent=1"],
+  },
+  { name: "libopenh264", isExact: true, args: ["-b:v", "8M", "-threads:v", "1"] },
+  { name: "h264_videotoolbox", isExact: false, args: ["-q:v", "65", "-allow_sw", "1"] },
+  { name: "h264_mf", isExact: false, args: ["-b:v", "8M"] },
+  { name: "mpeg4", isExact: true, args: ["-q:v", "3", "-threads:v", "1"] },
+];
+
+export function videoEncoder({ encoders, path }: Pick<Ffmpeg, "encoders" | "path">): VideoEncoder {
+  const found = VIDEO.find(({ name }) => encoders.has(name));
+  if (found !== undefined) return found;
+  const missing = `${path} has none of these encoders: ${videoEncoders.join(", ")}`;
+  throw new FilmError("FFMPEG_MISSING", missing);
+}
+
+const videoEncoders: readonly string[] = VIDEO.map(({ name }) => name);
 
 export type Requirement = NonNullable<TaskOptions["requires"]>;
 
@@ -44,4 +76,14 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;
 }
 
-export const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));
+const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));
+
+/** Describes this machine's ffmpeg in one line, or else what is missing and how to install it. */
+export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
+  const lacks = await ffmpegForAll();
+  const ffmpeg = await findFfmpeg();
+  if (lacks !== null || ffmpeg === null) return { lacks: lacks ?? "ffmpeg cannot be started" };
+  const lacking = TONE_MAPPING.filter((filter) => !ffmpeg.filters.has(filter));
+  const hdr = lacking.length === 0 ? "" : `; refuses HDR clips because it lacks ${lacking.join(" and ")}`;
+  return { found: `${ffmpeg.version} (${ffmpeg.path}), video encoder ${videoEncoder(ffmpeg).name}${hdr}` };
+}

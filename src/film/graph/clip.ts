@@ -3,7 +3,6 @@ import { basename } from "node:path";
 import PQueue from "p-queue";
 import { findFfmpeg, requireFfmpeg, toInstall } from "../ffmpeg/abilities.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
-import { walkPackets } from "../ffmpeg/packets.ts";
 import {
   mostSeconds,
   type Probed,
@@ -12,10 +11,11 @@ import {
   probe,
   readingAtMost,
   tooLong,
+  walkPackets,
 } from "../ffmpeg/probe.ts";
 import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
+import { sizeFault } from "./frame.ts";
 import { type Ends, fitLength, type LengthOption } from "./length.ts";
-import { sizeFault } from "./size.ts";
 
 export interface Clip extends Probed {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Pixels } from "./size.ts";
+import type { Pixels } from "./frame.ts";
 
 export interface Box extends Pixels {
   readonly x: number;

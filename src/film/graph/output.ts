@@ -1,11 +1,10 @@
 import { requireFfmpeg } from "../ffmpeg/abilities.ts";
-import { videoEncoder } from "../ffmpeg/encoders.ts";
 import type { ProbedAudio } from "../ffmpeg/probe.ts";
+import { videoEncoder } from "../ffmpeg/requirement.ts";
 import { isPlain } from "../ffmpeg/shown.ts";
 import type { Clip, Lasting } from "./clip.ts";
-import { wholeFilter } from "./fit.ts";
+import { rateOf, wholeFilter } from "./frame.ts";
 import { ALIKE_SECONDS } from "./length.ts";
-import { rateOf } from "./rate.ts";
 
 export const SAMPLE_RATE = 48_000;
 

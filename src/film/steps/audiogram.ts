@@ -6,9 +6,8 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { FROM_RGB } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
-import { fitFilter } from "../graph/fit.ts";
+import { type Format, fitFilter, pixelsOf, type Size } from "../graph/frame.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
-import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options for `audiogram`. */
 export interface AudiogramOptions extends StepFields {

@@ -3,10 +3,8 @@ import { knownText, type LocalFile, type Media, type OrValue, type TaskContext }
 import { alignLines, alignWords, type TimedWord } from "../captions/align.ts";
 import { ass, cueEvents, type LetterStyle } from "../captions/ass.ts";
 import { sentencesOf } from "../captions/breaks.ts";
-import { assFilter, fontsDrawn } from "../captions/burn.ts";
-import { type Cue, cuesOf, limitsFor } from "../captions/cues.ts";
-import { srt, vtt } from "../captions/files.ts";
-import { checkLetters } from "../captions/letters.ts";
+import { type Cue, cuesOf, limitsFor, srt, vtt } from "../captions/cues.ts";
+import { assFilter, checkLetters, fontsDrawn } from "../captions/letters.ts";
 import { readSpeech, type Span } from "../captions/speech.ts";
 import { any, checkOptions, letterStyle, number, oneOf, type Rules, seconds, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
@@ -14,10 +12,9 @@ import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Lasting, openLasting } from "../graph/clip.ts";
-import { wholeFilter } from "../graph/fit.ts";
+import { pixelsOf, wholeFilter } from "../graph/frame.ts";
 import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, picturesOf, soundOf } from "../graph/output.ts";
-import { pixelsOf } from "../graph/size.ts";
 
 /** A spoken line, with the time at which it is spoken. */
 export interface SpokenLine {

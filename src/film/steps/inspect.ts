@@ -18,8 +18,7 @@ import {
   type Known,
   type LookedAt,
 } from "../checks/checks.ts";
-import { findFlaws } from "../checks/find-flaws.ts";
-import { framesOf } from "../checks/frames.ts";
+import { findFlaws, framesOf } from "../checks/find-flaws.ts";
 import { type ChatJudge, INSTRUCTIONS, reasonsOf, type Verdict, verdictSchema } from "../checks/verdict.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";

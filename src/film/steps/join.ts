@@ -1,17 +1,36 @@
 import type { MediaList, TaskContext } from "../../core/define/index.ts";
 import type { Foreseen } from "../../core/plan/draft.ts";
-import { checkOptions, fit, format, number, type Rules, seconds, size } from "../check-options.ts";
+import {
+  checkBlend,
+  checkOptions,
+  fit,
+  format,
+  number,
+  type Rules,
+  seconds,
+  size,
+  someSeconds,
+} from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { clipNames, filmTask, listOf, namedFiles, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { type Clip, type Lasting, openLasting } from "../graph/clip.ts";
-import type { Fit } from "../graph/fit.ts";
-import { joinGraph } from "../graph/join-graph.ts";
+import { type Clip, type Lasting, openClip, openLasting } from "../graph/clip.ts";
+import {
+  EARLY,
+  type Fit,
+  type Format,
+  fitFilter,
+  frameEnds,
+  type Pixels,
+  pixelsOf,
+  type Rate,
+  rateOf,
+  type Size,
+  steps,
+} from "../graph/frame.ts";
 import { type EndsOf, foreseenLength, LENGTH, type LengthOption } from "../graph/length.ts";
-import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
-import { rateOf } from "../graph/rate.ts";
-import { type Format, pixelsOf, type Size } from "../graph/size.ts";
+import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 
 /** Options for `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
@@ -31,7 +50,7 @@ export interface JoinOptions extends StepFields, LengthOption {
   readonly fadeOut?: number;
 }
 
-export const JOINING: Rules = {
+const JOINING: Rules = {
   size,
   format,
   fit,
@@ -55,7 +74,7 @@ export interface Joined {
 }
 
 /** The value of a `join` step. */
-export interface JoinedClips extends Joined {
+interface JoinedClips extends Joined {
   /**
    * What was cut or extended in clips whose video and audio end at different times. Null if nothing was cut or
    * extended.
@@ -117,7 +136,7 @@ async function joinFiles(
   };
 }
 
-export async function writeJoined(
+async function writeJoined(
   clips: readonly Clip[],
   options: JoinOptions & { readonly zoom?: number },
   { signal, progress, file }: TaskContext,
@@ -147,4 +166,183 @@ async function checkLength(path: string, shall: number, signal: AbortSignal): Pr
   const { seconds } = await probe(path, { name: "the film", signal, isForeign: false });
   if (Math.abs(seconds - shall) <= MOST_OFF) return;
   throw new FilmError("FFMPEG_FAILED", `ffmpeg wrote ${seconds.toFixed(2)} s instead of ${shall.toFixed(2)} s`);
+}
+
+interface Joining {
+  readonly pixels: Pixels;
+  readonly rate: Rate;
+  readonly fit: Fit;
+  readonly fade: number;
+  readonly fadeIn: number;
+  readonly fadeOut: number;
+  /** How much each image is enlarged while it is shown, as a fraction of its size. */
+  readonly zoom: number;
+}
+
+/** A filter graph with the outputs `[film]` and, if any clip has audio, `[sound]`. */
+interface JoinGraph {
+  readonly text: string;
+  readonly hasSound: boolean;
+  readonly seconds: number;
+  readonly starts: readonly number[];
+}
+
+/** If at most this many frames are missing at the end of a clip, the last frame replaces them. */
+const HELD_FRAMES = 12;
+
+/** Computes all lengths in frames of the whole film, so that video and audio do not drift apart. */
+function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
+  const { rate, fade } = joining;
+  const seconds = clips.map((clip) => clip.seconds);
+  const ends = frameEnds(seconds, rate);
+  const frames = steps(ends);
+  const overlap = clips.length > 1 ? Math.round(fade * rate.fps) : 0;
+  checkFades(clips, frames, overlap);
+  const hasSound = clips.some(({ audio }) => audio !== null);
+  const samples = (count: number) => Math.round((count / rate.fps) * SAMPLE_RATE);
+  const lengths = steps(ends.map(samples));
+  const chains = clips.flatMap((clip, index) => [
+    pictures(clip, index, { ...joining, frames: frames[index]! }),
+    ...(hasSound ? [sound(clip, index, lengths[index]!)] : []),
+  ]);
+  const total = ends.at(-1)! - overlap * (clips.length - 1);
+  const starts = frames.map((_, index) => ((ends[index - 1] ?? 0) - overlap * index) / rate.fps);
+  const joined =
+    overlap === 0
+      ? cut(clips.length, hasSound)
+      : blended(starts, { overlap, overlapSamples: samples(overlap), rate, hasSound });
+  return {
+    text: [...chains, ...joined, ...edges(joining, total / rate.fps, hasSound)].join(";"),
+    hasSound,
+    seconds: total / rate.fps,
+    starts,
+  };
+}
+
+function checkFades(clips: readonly Clip[], frames: readonly number[], overlap: number): void {
+  for (const [index, { name, seconds }] of clips.entries()) {
+    const blends = overlap * (index > 0 && index < clips.length - 1 ? 2 : 1);
+    if (frames[index]! > blends) continue;
+    throw new FilmError(
+      "FILM_INPUT",
+      `${name} is ${seconds.toFixed(2)} s long, too short for its cross-fades; use a shorter fade`,
+    );
+  }
+}
+
+function pictures(
+  { video, seconds }: Clip,
+  index: number,
+  { pixels, rate, fit, zoom, frames }: Joining & { readonly frames: number },
+): string {
+  const label = `f${index}`;
+  const into = fitFilter(video, pixels, { fit, label });
+  const moving = zoom > 0 ? `,${zoomFilter(pixels, { zoom, frames, rate })}` : "";
+  const heldSeconds = Math.max(0, seconds - video.seconds);
+  const held =
+    video.isStill || heldSeconds > 0
+      ? `,tpad=stop_mode=clone:stop_duration=${heldSeconds + 1}`
+      : `,tpad=stop_mode=clone:stop=${HELD_FRAMES}`;
+  return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
+}
+
+/** Zooms at twice the size, because slow movement in whole pixels would look shaky. */
+function zoomFilter(
+  { width, height }: Pixels,
+  { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },
+): string {
+  const large = `scale=${width * 2}:${height * 2}`;
+  return `${large},zoompan=z=1+${zoom}*on/${frames}:x=(iw-iw/zoom)/2:y=(ih-ih/zoom)/2:d=1:s=${width}x${height}:fps=${rate.text}`;
+}
+
+function sound({ audio }: Clip, index: number, samples: number): string {
+  const end = `atrim=end_sample=${samples},asetpts=PTS-STARTPTS[a${index}]`;
+  if (audio === null) return `anullsrc=r=${SAMPLE_RATE}:cl=stereo,aformat=sample_fmts=fltp,${end}`;
+  return `[${index}:a:0]${PLAIN_SOUND},apad,${end}`;
+}
+
+function cut(count: number, hasSound: boolean): readonly string[] {
+  const all = Array.from({ length: count }, (_, index) => `[v${index}]${hasSound ? `[a${index}]` : ""}`);
+  return [`${all.join("")}concat=n=${count}:v=1:a=${hasSound ? 1 : 0}[joined]${hasSound ? "[heard]" : ""}`];
+}
+
+interface Blending {
+  readonly overlap: number;
+  readonly overlapSamples: number;
+  readonly rate: Rate;
+  readonly hasSound: boolean;
+}
+
+function blended(starts: readonly number[], { overlap, overlapSamples, rate, hasSound }: Blending): readonly string[] {
+  const last = starts.length - 1;
+  return starts.slice(1).flatMap((start, at) => {
+    const index = at + 1;
+    const [before, after] = [at === 0 ? "v0" : `x${at}`, index === last ? "joined" : `x${index}`];
+    const picture = `[${before}][v${index}]xfade=transition=fade:duration=${overlap / rate.fps}:offset=${start - EARLY / rate.fps}[${after}]`;
+    if (!hasSound) return [picture];
+    const [heard, next] = [at === 0 ? "a0" : `y${at}`, index === last ? "heard" : `y${index}`];
+    return [picture, `[${heard}][a${index}]acrossfade=ns=${overlapSamples}:c1=qsin:c2=qsin[${next}]`];
+  });
+}
+
+function edges({ fadeIn, fadeOut }: Joining, seconds: number, hasSound: boolean): readonly string[] {
+  const both = (letter: "" | "a") => [
+    ...(fadeIn > 0 ? [`${letter}fade=t=in:st=0:d=${fadeIn}`] : []),
+    ...(fadeOut > 0 ? [`${letter}fade=t=out:st=${Math.max(0, seconds - fadeOut)}:d=${fadeOut}`] : []),
+  ];
+  return [
+    `[joined]${both("").join(",") || "null"}[film]`,
+    ...(hasSound ? [`[heard]${both("a").join(",") || "anull"}[sound]`] : []),
+  ];
+}
+
+/** Options for `slideshow`. */
+export interface SlideshowOptions extends JoinOptions {
+  /** Seconds for which each image is shown, including cross-fades. Default 3. */
+  readonly seconds?: number;
+  /** How much an image is enlarged while it is shown, as a fraction of its size. 0 means no zoom. Default 0.08. */
+  readonly zoom?: number;
+}
+
+const [SECONDS, FADE] = [3, 0.5];
+
+/**
+ * Makes a silent film from images. Its defaults differ from those of `join`: 16:9 at 1080p, 30 frames per second, `fit:
+ * "crop"`, cross-fades of half a second, and a slow zoom.
+ */
+export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
+  const { step, own } = splitOptions(options);
+  checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
+  const list = listOf(pictures);
+  const { seconds = SECONDS, fade = FADE } = own;
+  // A handle may stand for several pictures, so the real list may be longer.
+  if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of each picture's time on screen" });
+  else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "each picture's time on screen" });
+  const named = clipNames(list);
+  return filmTask(
+    task,
+    name,
+    { pictures: list, ...own },
+    {
+      files: { film: "video" },
+      version: "1",
+      step,
+      make: async ({ pictures, ...asked }, context) => {
+        const files = namedFiles(pictures as readonly unknown[], named);
+        if (files.length === 0) throw new FilmError("FILM_INPUT", "there are no pictures to show");
+        return showFiles(files, asked as SlideshowOptions, context);
+      },
+    },
+  );
+}
+
+async function showFiles(
+  sources: ReturnType<typeof namedFiles>,
+  { seconds = SECONDS, zoom = 0.08, fade = FADE, size = "1080p", fps = 30, fit = "crop", ...rest }: SlideshowOptions,
+  context: TaskContext,
+) {
+  const clips = await Promise.all(
+    sources.map(async ({ path, name }) => ({ ...(await openClip(path, name, context.signal)), seconds, audio: null })),
+  );
+  return writeJoined(clips, { ...rest, size, fps, fade, zoom, fit }, context);
 }

@@ -8,9 +8,7 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
 import { type EndsOf, fitLength, foreseenLength, LENGTH, type Length, type LengthOption } from "../graph/length.ts";
-import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudness.ts";
-import { type Layer, mixGraph } from "../graph/mix-graph.ts";
-import { picturesOf, SOUND_ARGS } from "../graph/output.ts";
+import { PLAIN_SOUND, picturesOf, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 
 /** Audio, either alone or with a position and a level. */
 export type Sound =
@@ -217,4 +215,103 @@ async function levelled(
     if (pass === PASSES || Math.abs(off) <= CLOSE_ENOUGH) return measured;
     gain += off;
   }
+}
+
+interface Layer {
+  readonly input: number;
+  readonly role: "film" | "voice" | "music" | "effect";
+  readonly at: number;
+  /** Level in decibels. */
+  readonly volume: number;
+}
+
+interface Mixing {
+  readonly seconds: number;
+  /** Approximate number of decibels by which the voice lowers music and the film's own audio. */
+  readonly duck: number;
+  readonly musicFade: number;
+}
+
+/**
+ * Returns a filter graph that adds up the sounds without normalizing their levels. Its output `[mixed]` is as long as
+ * the film.
+ */
+function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
+  const length = Math.round(mixing.seconds * SAMPLE_RATE);
+  const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));
+  const of = (...roles: readonly Layer["role"][]) =>
+    layers.flatMap(({ role }, index) => (roles.includes(role) ? [`[l${index}]`] : []));
+  const [voices, beds, effects] = [of("voice"), of("music", "film"), of("effect")];
+  if (voices.length === 0 || beds.length === 0 || mixing.duck <= 0)
+    return [...chains, sum([...voices, ...beds, ...effects], "mixed")].join(";");
+  return [
+    ...chains,
+    sum(voices, "voice"),
+    sum(beds, "bed"),
+    "[voice]asplit[spoken][key]",
+    `[bed][key]${ducking(mixing.duck)}[under]`,
+    sum(["[spoken]", "[under]", ...effects], "mixed"),
+  ].join(";");
+}
+
+function chain(
+  { input, role, at, volume }: Layer,
+  index: number,
+  { seconds, length, musicFade }: Mixing & { readonly length: number },
+): string {
+  const delay = at > 0 ? [`adelay=${Math.round(at * 1000)}:all=1`] : [];
+  const fades =
+    role === "music" && musicFade > 0 ? [`afade=t=out:st=${Math.max(0, seconds - musicFade)}:d=${musicFade}`] : [];
+  const all = [
+    PLAIN_SOUND,
+    `volume=${volume}dB`,
+    ...delay,
+    "apad",
+    `atrim=end_sample=${length}`,
+    "asetpts=PTS-STARTPTS",
+    ...fades,
+  ];
+  return `[${input}:a:0]${all.join(",")}[l${index}]`;
+}
+
+function sum(labels: readonly string[], to: string): string {
+  if (labels.length === 1) return `${labels[0]}anull[${to}]`;
+  return `${labels.join("")}amix=inputs=${labels.length}:duration=longest:normalize=0[${to}]`;
+}
+
+/** Level at which the voice starts to lower other sounds: well below a voice, but above its breath. */
+const THRESHOLD = 0.015;
+
+function ducking(decibels: number): string {
+  const over = 24;
+  const ratio = Math.min(20, over / Math.max(1, over - decibels));
+  return `sidechaincompress=threshold=${THRESHOLD}:ratio=${ratio.toFixed(3)}:attack=30:release=350:makeup=1`;
+}
+
+interface Loudness {
+  /** Integrated loudness in LUFS. Null for silence. */
+  readonly integrated: number | null;
+  /** True peak in dBTP, or -99 for digital silence. */
+  readonly truePeak: number;
+}
+
+async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
+  const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
+  const log = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
+  const [, json = "{}"] = /(\{[^{}]*"input_i"[^{}]*\})/.exec(log) ?? [];
+  const { input_i = "-inf", input_tp = "-inf" } = JSON.parse(json) as { input_i?: string; input_tp?: string };
+  const integrated = Number(input_i);
+  return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };
+}
+
+/** Peak limit in dBTP for audio before it is encoded, because encoding raises peaks slightly. */
+const CEILING = -1.5;
+
+/** Uses a constant gain, because ffmpeg's `loudnorm` would vary the gain of short audio. */
+function loudnessFilter({ truePeak }: Loudness, gain: number): string {
+  const raised = `volume=${gain.toFixed(3)}dB`;
+  if (truePeak + gain <= CEILING) return raised;
+  // Oversampling by four detects peaks between samples.
+  const limit = (10 ** (CEILING / 20)).toFixed(4);
+  return `${raised},aresample=${4 * SAMPLE_RATE},alimiter=limit=${limit}:level=0:attack=2:release=40,aresample=${SAMPLE_RATE}`;
 }

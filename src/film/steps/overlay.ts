@@ -1,7 +1,6 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../core/define/index.ts";
 import type { LetterStyle } from "../captions/ass.ts";
-import { assFilter, fontsDrawn } from "../captions/burn.ts";
-import { checkLetters, type Letters } from "../captions/letters.ts";
+import { assFilter, checkLetters, fontsDrawn, type Letters } from "../captions/letters.ts";
 import { lowerThirdScript, placeLowerThird } from "../captions/lower-third.ts";
 import {
   any,
@@ -20,12 +19,10 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { laidOverFilter } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Lasting, openClip, openLasting } from "../graph/clip.ts";
-import { type Fit, fitFilter, wholeFilter } from "../graph/fit.ts";
+import { EARLY, type Fit, fitFilter, pixelsOf, rateOf, scaleFilter, wholeFilter } from "../graph/frame.ts";
 import { type Box, type Corner, logoBox } from "../graph/layout.ts";
 import { type EndsOf, foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, picturesFor, SOUND_ARGS, soundFor } from "../graph/output.ts";
-import { EARLY, rateOf } from "../graph/rate.ts";
-import { pixelsOf, scaleFilter } from "../graph/size.ts";
 
 export interface Logo {
   readonly picture: Media<"image">;

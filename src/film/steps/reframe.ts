@@ -3,10 +3,9 @@ import { checkOptions, fit, format, lines, type Rules } from "../check-options.t
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openLasting } from "../graph/clip.ts";
-import { type Fit, fitFilter } from "../graph/fit.ts";
+import { type Fit, type Format, fitFilter, formatName, pixelsOf, type Size } from "../graph/frame.ts";
 import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, soundOf } from "../graph/output.ts";
-import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options for `reframe`. */
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {

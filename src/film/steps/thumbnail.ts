@@ -4,8 +4,7 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { AS_RGB } from "../ffmpeg/shown.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
-import { type Fit, fitFilter } from "../graph/fit.ts";
-import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
+import { type Fit, type Format, fitFilter, type Pixels, pixelsOf, type Size } from "../graph/frame.ts";
 
 /** Options for `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {

@@ -4,10 +4,9 @@ import { FilmError } from "../ffmpeg/film-error.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openLasting } from "../graph/clip.ts";
-import { wholeFilter } from "../graph/fit.ts";
+import { rateOf, wholeFilter } from "../graph/frame.ts";
 import { type EndsOf, foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, picturesFor, SAMPLE_RATE, SOUND_ARGS, soundFor } from "../graph/output.ts";
-import { rateOf } from "../graph/rate.ts";
 
 /** Options for `trim`. */
 export interface TrimOptions extends StepFields, LengthOption {

@@ -3,9 +3,8 @@ import type { Clock } from "../clock/clock.ts";
 import { type Refusal, refuse, refuseForNow } from "../http/refusal.ts";
 import type { KeyRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
-import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOPES } from "./principal.ts";
 
-export type Credential =
+type Credential =
   | { readonly is: "key"; readonly keyId: string; readonly secret: string }
   | { readonly is: "token"; readonly token: string };
 
@@ -13,7 +12,7 @@ export const TOKEN_PREFIX = "tok_";
 const FORM = /^(key|bearer) +(\S+)$/i;
 
 /** Parses `Key <id>:<secret>`, `Bearer <id>:<secret>` or `Bearer <token>`. */
-export function parseAuthorization(header: string | null): Credential | null {
+function parseAuthorization(header: string | null): Credential | null {
   const match = header === null ? null : FORM.exec(header.trim());
   if (!match) return null;
   const [, scheme, value] = match as unknown as [string, string, string];
@@ -26,7 +25,7 @@ export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret, "utf8").digest();
 }
 
-export function sameHash(a: Uint8Array, b: Uint8Array | null): boolean {
+function sameHash(a: Uint8Array, b: Uint8Array | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 
@@ -131,4 +130,52 @@ export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (k
     if (window.used >= requests) throw overLimit({ requests, windowMs }, window.startedAt + windowMs, now);
     window.used += 1;
   };
+}
+
+export const SCOPES = [
+  "jobs:read",
+  "jobs:write",
+  "models:read",
+  "files:write",
+  "webhooks:manage",
+  "log_drains:manage",
+  "usage:read",
+  "keys:manage",
+  "chat:write",
+] as const;
+
+/** A permission of a key or token. */
+export type Scope = (typeof SCOPES)[number];
+
+/** A token cannot manage keys, because a key that it creates could outlive it. */
+export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
+
+export function isScope(value: unknown): value is Scope {
+  return SCOPES.some((scope) => scope === value);
+}
+
+export function parseScopes(text: string | null): readonly Scope[] | null {
+  if (text === null) return null;
+  const parsed: unknown = JSON.parse(text);
+  return Array.isArray(parsed) ? parsed.filter(isScope) : [];
+}
+
+export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null): readonly Scope[] | null {
+  if (a === null) return b;
+  return b === null ? a : a.filter((scope) => b.includes(scope));
+}
+
+/** Jobs, media and voices belong to `ownerId`; money and keys belong to `workspaceId`. */
+export interface Principal {
+  readonly keyId: string;
+  readonly workspaceId: string;
+  readonly ownerId: string;
+  readonly scopes: readonly Scope[] | null;
+  /** `previous-secret` means a secret that was replaced by rotation and is still valid for a short time. */
+  readonly via: "secret" | "previous-secret" | "token";
+  readonly expiresAt: number | null;
+}
+
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

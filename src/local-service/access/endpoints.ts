@@ -1,13 +1,20 @@
 import { parseBody } from "../http/body.ts";
 import { type Answer, type Call, created, type Endpoint, endpoint, newestFirst, noContent, ok } from "../http/call.ts";
 import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
-import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
 import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { KeyRow, NewKeyRow } from "../store/rows.ts";
-import { hashSecret, TOKEN_PREFIX } from "./authenticate.ts";
-import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOPES } from "./principal.ts";
+import { type KeyRow, type NewKeyRow, keyId as newKeyId, secret as newSecret } from "../store/rows.ts";
+import {
+  earlier,
+  hashSecret,
+  intersect,
+  type Principal,
+  parseScopes,
+  type Scope,
+  TOKEN_PREFIX,
+  TOKEN_SCOPES,
+} from "./authenticate.ts";
 
 const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 

@@ -1,12 +1,11 @@
-import type { Principal } from "../access/principal.ts";
+import type { Principal } from "../access/authenticate.ts";
 import type { Call } from "../http/call.ts";
 import { type ErrorBody, refuse, refuseForNow } from "../http/refusal.ts";
-import { jobId as newJobId } from "../ids.ts";
 import { acceptedEvents, startedEvents } from "../lifecycle/job.ts";
 import { balanceOf, shortfall } from "../money.ts";
 import { jobFinisher } from "../runner/finish.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { ChatRow, JobRow, NewJobRow } from "../store/rows.ts";
+import { type ChatRow, type JobRow, type NewJobRow, jobId as newJobId } from "../store/rows.ts";
 import { answerTo, argumentsOf, reasoningOn, toolCalled } from "./engine/answer.ts";
 import { priceMicros } from "./models.ts";
 import type { ChatRequest } from "./request.ts";

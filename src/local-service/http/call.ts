@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Principal, Scope } from "../access/principal.ts";
+import type { Principal, Scope } from "../access/authenticate.ts";
 import { invalid, problem } from "./refusal.ts";
 
 export interface Call {

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { LocalServiceError, systemCode } from "../errors.ts";
-import { requestId as newRequestId, traceId as newTraceId } from "../ids.ts";
+import { requestId as newRequestId, traceId as newTraceId } from "../store/rows.ts";
 import { errorAnswer, refuse } from "./refusal.ts";
 
 const QUIET = { onDefect: () => undefined, strict: true };

@@ -5,8 +5,8 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
 import { parseRange } from "../../core/kit/http.ts";
 import { errorAnswer, notFound, refuse } from "../http/refusal.ts";
-import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { traceId as newTraceId } from "../store/rows.ts";
 import { pathOf } from "../store/tables.ts";
 
 export interface Served {

@@ -7,10 +7,10 @@ import { Busboy } from "@fastify/busboy";
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { type Answer, type Call, created } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
-import { fileId as newFileId } from "../ids.ts";
 import { shortfall } from "../money.ts";
 import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { fileId as newFileId } from "../store/rows.ts";
 
 /** How long an upload's URL can be used as an input. */
 export const HANDLE_LIFETIME_MS = HOUR_MS;

@@ -1,4 +1,4 @@
-import type { Principal } from "../access/principal.ts";
+import type { Principal } from "../access/authenticate.ts";
 import type { CompiledModel } from "../catalog/catalog.ts";
 import { OWN_CHAT_MODEL } from "../chat/models.ts";
 import { chatBody } from "../chat/request.ts";

@@ -8,7 +8,7 @@ import { isRecord } from "../json.ts";
 import { assertOperator } from "../operator/endpoints.ts";
 import type { NormalOptions } from "../options.ts";
 import { clockBody, keyBody, memberBody, renderBody, walletBody } from "../request-bodies.ts";
-import { COMPONENTS, estimateComponent } from "./components/index.ts";
+import { COMPONENTS, estimateComponent } from "./components.ts";
 import {
   bodyOf,
   json,

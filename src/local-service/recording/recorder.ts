@@ -13,8 +13,7 @@ import { createForwarder, type Forwarder } from "../../core/network/index.ts";
 import { isRecord, parsed } from "../json.ts";
 import { Cleaner } from "./cleaner.ts";
 import { RECORDED_MEDIA, RECORDED_PARTS, type RecordedFrame, requestLine, uploadMark } from "./recorded-values.ts";
-import { RecordingError } from "./recording-error.ts";
-import { type RecordedLine, RecordingFile } from "./recording-file.ts";
+import { type RecordedLine, RecordingError, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
   readonly folder: string;

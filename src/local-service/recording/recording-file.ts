@@ -1,11 +1,23 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ShowrunnerError } from "../../core/kit/errors.ts";
 import { open } from "../../core/kit/files.ts";
 import { type FolderLock, holderOf, lockFolder } from "../../core/kit/folder-lock.ts";
 import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
-import { RecordingError } from "./recording-error.ts";
+
+/** A recording's folder or port cannot be used. */
+export class RecordingError extends ShowrunnerError {
+  readonly code = "RECORDING_UNUSABLE";
+  /** The command to run next, or null for the usual command of the error code. */
+  readonly next: string | null;
+
+  constructor(message: string, { next, ...options }: { readonly next?: string; readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.next = next ?? null;
+  }
+}
 
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 

@@ -2,8 +2,7 @@ import { findVoice } from "../catalog/catalog.ts";
 import { canMove, progressEvent, recoveredEvents, startedEvents } from "../lifecycle/job.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
-import { jobFinisher, WORK_FAILED } from "./finish.ts";
-import { renderJob } from "./render-job.ts";
+import { jobFinisher, renderJob, WORK_FAILED } from "./finish.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 

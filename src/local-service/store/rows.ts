@@ -1,7 +1,9 @@
+import { randomBytes, randomUUID } from "node:crypto";
+
 // Rows of the tables in `SCHEMA`, which states the units.
 
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
-export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
+type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
 export type JobKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice" | "chat";
 
 export interface JobRow {
@@ -62,8 +64,8 @@ export interface OutputRow {
 }
 
 export type LogLevel = "info" | "warning" | "error";
-export type LogSource = "api" | "worker" | "provider" | "cron";
-export type LogName =
+type LogSource = "api" | "worker" | "provider" | "cron";
+type LogName =
   | "queued"
   | "started"
   | "moderation.passed"
@@ -282,3 +284,24 @@ CREATE TABLE IF NOT EXISTS modelRuns (
   model TEXT PRIMARY KEY, runs INTEGER NOT NULL, averageMs REAL NOT NULL
 ) WITHOUT ROWID;
 `;
+
+export const jobId = () => `job_${randomUUID()}`;
+export const voiceId = () => `voice_${randomUUID()}`;
+export const fileId = () => `file_${randomUUID()}`;
+export const keyId = () => `key_${randomBytes(9).toString("hex")}`;
+export const secret = () => randomBytes(24).toString("base64url");
+
+const POOL_BYTES = 16 * 512;
+let pool = Buffer.alloc(0);
+let used = 0;
+
+export function traceId(): string {
+  if (used >= pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    used = 0;
+  }
+  used += 16;
+  return pool.toString("hex", used - 16, used);
+}
+
+export const requestId = (): string => `req_${traceId()}`;

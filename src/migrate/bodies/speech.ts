@@ -4,9 +4,8 @@ import { given } from "../body.ts";
 import { json, shown } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
 import { mediumAt, setMedia } from "../fields/media.ts";
-import { type JsonPath, pathText } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
-import { isTemplate } from "../read/template.ts";
+import { isTemplate, type JsonPath, pathText } from "../read/source.ts";
 
 /** Names that v2 accepts in addition to those in `Intl.DisplayNames`. */
 const ALIASES: Readonly<Record<string, string>> = {

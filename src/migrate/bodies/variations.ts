@@ -3,9 +3,9 @@ import { type Body, type ConvertedJob, given, type Variation } from "../body.ts"
 import { json } from "../expression.ts";
 import { coerce } from "../fields/coerce.ts";
 import type { Job } from "../fields/job.ts";
-import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
+import { type JsonPath, pathText } from "../read/source.ts";
 import { fieldsOf } from "../v2-types.ts";
 
 export function batchOf(body: Body): number {

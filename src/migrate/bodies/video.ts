@@ -4,9 +4,8 @@ import { type Expression, json } from "../expression.ts";
 import { coerce } from "../fields/coerce.ts";
 import type { Job } from "../fields/job.ts";
 import { idPaths, type Medium, mediumAt, setMedia } from "../fields/media.ts";
-import type { JsonPath } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
-import { isTemplate } from "../read/template.ts";
+import { isTemplate, type JsonPath } from "../read/source.ts";
 
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];

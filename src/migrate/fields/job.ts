@@ -2,10 +2,9 @@ import type { Json } from "../../core/plan/plan.ts";
 import { type Body, given, type Shift } from "../body.ts";
 import { type Expression, json, shown } from "../expression.ts";
 import { isWork } from "../field-report.ts";
-import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
 import { type FieldView, type ModelView, type Slot, slotField } from "../models/view.ts";
-import { isTemplate } from "../read/template.ts";
+import { isTemplate, type JsonPath, pathText } from "../read/source.ts";
 import { coerce } from "./coerce.ts";
 
 export class Job {

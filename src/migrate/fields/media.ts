@@ -2,9 +2,9 @@ import { redactText } from "../../core/kit/clean-text.ts";
 import type { Json, MediaKind } from "../../core/plan/plan.ts";
 import { type Body, given } from "../body.ts";
 import { type Expression, shown } from "../expression.ts";
-import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
+import { type JsonPath, pathText } from "../read/source.ts";
 import type { Job } from "./job.ts";
 
 export interface Medium {

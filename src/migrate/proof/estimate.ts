@@ -1,10 +1,14 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Pipeline } from "../../core/define/index.ts";
 import { formatUsd } from "../../core/kit/money.ts";
+import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
+import type { PipelineInput } from "../expression.ts";
 import type { Migration } from "../migrate.ts";
 import type { PriceReport, StepPriceReport } from "../report/report.ts";
 
 /** An object that prices pipelines, such as the result of `openShowrunner()`. */
-export interface Quoter {
+interface Quoter {
   quote(pipeline: Pipeline, input: unknown, options?: { readonly maxUnquoted?: string }): Promise<QuoteView>;
 }
 
@@ -19,7 +23,7 @@ interface QuoteView {
   }[];
 }
 
-export interface EstimateOptions {
+interface EstimateOptions {
   /** The pipeline that the generated source exports. */
   readonly pipeline: Pipeline;
   /** Name of the service in the report: its address, or "the local service". */
@@ -74,4 +78,41 @@ function priceOf({ report }: Migration, quote: QuoteView, service: string): Pric
     max: isWhole ? formatUsd(known) : null,
     why,
   };
+}
+
+/** Settings for placeholder inputs. */
+interface SampleOptions {
+  /** Folder to which the media files are written. */
+  readonly folder: string;
+  /** A v3 voice for inputs of the kind `voice`. */
+  readonly voice: string;
+}
+
+const WANTED = { durationMs: 3000, ratio: 1 };
+const ENDING = { image: "png", audio: "wav", video: "mp4" } as const;
+
+/** Creates a placeholder for every input: media within the limits of their models, sample text, or the given voice. */
+export async function sampleInput(
+  inputs: readonly PipelineInput[],
+  { folder, voice }: SampleOptions,
+): Promise<{ readonly [name: string]: string }> {
+  const valueFor = async (input: PipelineInput): Promise<string> => {
+    switch (input.is) {
+      case "file": {
+        const path = join(folder, `${input.step}.${ENDING[input.kind]}`);
+        await writeFile(path, placeholderMedium(input.kind, WANTED, input.limits ?? {}));
+        return path;
+      }
+      case "voice":
+        return voice;
+      case "text":
+        return "A lighthouse at dusk.".slice(0, input.maxLength ?? undefined);
+      case "choice":
+        return input.choices[0] ?? "";
+      default:
+        return input satisfies never;
+    }
+  };
+  const entries = inputs.map(async (input) => [input.name, await valueFor(input)] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }

@@ -1,9 +1,20 @@
 import { isTooDeep } from "../../core/kit/json-text.ts";
-import { isRecord, type JsonPath, kindOf, MAX_DEPTH } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 import { type FlowNode, nodesOf } from "./flow-nodes.ts";
-import { type ReadBodies, type ReadProblem, type Resolved, readProblem, type V2Source } from "./source.ts";
-import { lastName, type Target, targetOf } from "./template.ts";
+import {
+  isRecord,
+  type JsonPath,
+  kindOf,
+  lastName,
+  MAX_DEPTH,
+  type ReadBodies,
+  type ReadProblem,
+  type Resolved,
+  readProblem,
+  type Target,
+  targetOf,
+  type V2Source,
+} from "./source.ts";
 
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 

@@ -1,6 +1,6 @@
 import { parseJson } from "../../core/kit/json-text.ts";
-import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
+import { isRecord, type JsonPath } from "./source.ts";
 
 /** Parses JSON that contains templates. A template outside a string becomes a string. */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {

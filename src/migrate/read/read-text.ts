@@ -1,7 +1,6 @@
 import { type Position, parseJson, positionAt } from "../../core/kit/json-text.ts";
-import type { JsonPath } from "../json-path.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
-import { type ReadBodies, type ReadProblem, readProblem, unreadable, type V2Source } from "./source.ts";
+import { type JsonPath, type ReadBodies, type ReadProblem, readProblem, unreadable, type V2Source } from "./source.ts";
 
 export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");

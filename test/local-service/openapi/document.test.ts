@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { PUBLISHED_MODELS } from "../../../src/local-service/catalog/builtin/published.ts";
-import { COMPONENTS } from "../../../src/local-service/openapi/components/index.ts";
+import { COMPONENTS } from "../../../src/local-service/openapi/components.ts";
 import { modelNames } from "../../../src/local-service/openapi/document.ts";
 import { type Body, get, start } from "../support/service.ts";
 

@@ -2,9 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { VoiceProfile } from "../../../src/local-service/render/contract.ts";
 import { decodeSound } from "../../../src/local-service/render/sound/decode.ts";
-import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
+import { encodeSound, sentencesOf } from "../../../src/local-service/render/sound/render-speech.ts";
 import { activeLoudness, medianPitch } from "../../../src/local-service/render/sound/sound.ts";
-import { sentencesOf } from "../../../src/local-service/render/sound/speech.ts";
 import { openBench } from "./bench.ts";
 import { buzz } from "./tone.ts";
 

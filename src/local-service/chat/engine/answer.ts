@@ -2,8 +2,15 @@ import { TookTooLong, withinTime } from "../../../core/kit/time-limit.ts";
 import { invalid, problem } from "../../http/refusal.ts";
 import { randomFrom } from "../../render/random.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../request.ts";
-import { jsonAnswer, type SimulatedText, wordsOf } from "./json-answer.ts";
-import { describedShape, type SchemaNode, schemaInText, withoutJson } from "./json-text.ts";
+import {
+  describedShape,
+  jsonAnswer,
+  type SchemaNode,
+  type SimulatedText,
+  schemaInText,
+  withoutJson,
+  wordsOf,
+} from "./json-answer.ts";
 
 const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
 const LITERAL = new RegExp(`\\b(?:reply|respond|answer|say|output|return)\\b[^.\\n"“'\`]{0,40}${QUOTE}`, "i");

@@ -1,9 +1,9 @@
-import { SCOPES } from "../../access/principal.ts";
-import type { JsonSchema } from "../../catalog/model.ts";
-import { chatBody } from "../../chat/request.ts";
-import { responsesBody } from "../../chat/responses.ts";
-import { HTTP_STATUS } from "../../http/refusal.ts";
-import type { UnquotableCost } from "../../options.ts";
+import { SCOPES } from "../access/authenticate.ts";
+import type { JsonSchema } from "../catalog/model.ts";
+import { chatBody } from "../chat/request.ts";
+import { responsesBody } from "../chat/responses.ts";
+import { HTTP_STATUS } from "../http/refusal.ts";
+import type { UnquotableCost } from "../options.ts";
 import {
   defaultWebhookBody,
   drainChanges,
@@ -11,7 +11,7 @@ import {
   newKeyBody,
   newTokenBody,
   rotateBody,
-} from "../../request-bodies.ts";
+} from "../request-bodies.ts";
 import {
   anyFields,
   bodyOf,
@@ -31,8 +31,8 @@ import {
   uri,
   usd,
   whole,
-} from "../operation.ts";
-import { jobComponents, streamComponents } from "../webhooks.ts";
+} from "./operation.ts";
+import { jobComponents, streamComponents } from "./webhooks.ts";
 
 const WHEN_UNQUOTABLE = { null: "null", zero: "0", omit: "absent" } as const;
 
