@@ -130,10 +130,6 @@ function checked(name: string, value: number, least: number, most: number): numb
   throw wrong(`${name} is ${value}; use a number from ${least} to ${most}.`);
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || reachOf(host) === "loopback";
-}
-
 function parseKey(key: string | KeyOption): KeyOption {
   if (typeof key !== "string") return key;
   const colon = key.indexOf(":");
@@ -187,11 +183,13 @@ function reportDefect(error: unknown, traceId: string): void {
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;
+  const host = options.host || "127.0.0.1";
+  const isLoopback = host === "localhost" || reachOf(host) === "loopback";
   const { requests, windowMs } = options.rateLimit ?? { requests: 600, windowMs: 60_000 };
   if (!BRAND.test(options.brand ?? "Studio")) throw wrong("The brand must be one word of letters and digits.");
   return {
     port: checked("port", options.port ?? 0, 0, 65_535),
-    host: options.host || "127.0.0.1",
+    host,
     isTemporary: options.dataDir === undefined,
     balanceMicros: micros(checked("balance", options.balance ?? 25, 0, 1_000_000_000)),
     keys: (options.keys ?? []).map(normalKey),
@@ -213,7 +211,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),
     moderationTriggers: options.moderationTriggers ?? MODERATION_TRIGGERS,
-    deliverToLoopback: options.deliverToLoopback ?? (!strict && isLoopback(options.host || "127.0.0.1")),
+    deliverToLoopback: options.deliverToLoopback ?? (!strict && isLoopback),
     deliveryTimeoutMs: checked("deliveryTimeoutMs", options.deliveryTimeoutMs ?? 10_000, 1, 600_000),
     faults: loadFaults(options.faults ?? []),
     replay: replayOf(options.replay),

@@ -169,11 +169,6 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
   }
 }
 
-async function openRenderer(options: NormalOptions) {
-  const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
-  return { renderer: await rendererOf(options), probe };
-}
-
 async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   if (renderer === "stub") return createStubRenderer();
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
@@ -234,7 +229,8 @@ async function openService(options: NormalOptions): Promise<Opened> {
     presigner,
     dataDir: openDataDir(options.dataDir),
     catalog: createCatalog(offered, options.families),
-    ...(await openRenderer(options)),
+    renderer: await rendererOf(options),
+    probe: async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path),
     streams: createOpenStreams(),
     metrics: createMetrics(),
     refusals: createRefusalCount(),

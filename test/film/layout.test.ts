@@ -1,16 +1,8 @@
 /** Captions, lower third and logo are drawn by steps that do not know each other: their places do. */
 import { expect, test } from "vitest";
 import { placeLowerThird } from "../../src/film/captions/lower-third.ts";
-import { type Format, pixelsOf, type Size } from "../../src/film/graph/frame.ts";
-import {
-  type Box,
-  type Corner,
-  captionBox,
-  logoBox,
-  overlapsIn,
-  type Position,
-  safeArea,
-} from "../../src/film/graph/layout.ts";
+import { type Format, type Pixels, pixelsOf, type Size } from "../../src/film/graph/frame.ts";
+import { type Box, type Corner, captionBox, logoBox, type Position, safeArea } from "../../src/film/graph/layout.ts";
 
 const formats: readonly Format[] = ["16:9", "9:16", "1:1", "4:5"];
 const sizes: readonly Size[] = ["480p", "720p", "1080p", "2160p"];
@@ -94,3 +86,23 @@ test("a title that is long gets smaller, on two lines; one that nobody could rea
   expect(long.lines).toHaveLength(2);
   expect(() => placed("x".repeat(80))).toThrow(/title \(80 characters\).*shorten them/);
 });
+
+function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box | undefined }): readonly string[] {
+  const boxes = Object.entries(parts).flatMap(([name, box]) => (box === undefined ? [] : [{ name, ...box }]));
+  const outside = boxes.filter(
+    ({ x, y, width, height }) => x < 0 || y < 0 || x + width > pixels.width || y + height > pixels.height,
+  );
+  const pairs = boxes.flatMap((one, index) =>
+    boxes
+      .slice(index + 1)
+      .filter(
+        (other) =>
+          one.x < other.x + other.width &&
+          other.x < one.x + one.width &&
+          one.y < other.y + other.height &&
+          other.y < one.y + one.height,
+      )
+      .map((other) => `${one.name} and ${other.name} overlap`),
+  );
+  return [...outside.map(({ name }) => `${name} is partly outside the picture`), ...pairs];
+}

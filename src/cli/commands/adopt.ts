@@ -12,7 +12,7 @@ import { counted, shorten, table } from "../text/table.ts";
 const PROMPT_LENGTH = 120;
 const MOST_LISTED = 20;
 
-export function questionLine(one: UnresolvedStep, output: CommandOutput): string {
+function questionLine(one: UnresolvedStep, output: CommandOutput): string {
   const { step, model, prompt, holdMicros, sentFrom, sentTo, decided, provider } = one;
   const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
   const when =
@@ -22,7 +22,7 @@ export function questionLine(one: UnresolvedStep, output: CommandOutput): string
   return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
-export function candidateText({ candidates, certain }: UnresolvedStep, width?: number): string {
+function candidateText({ candidates, certain }: UnresolvedStep, width?: number): string {
   const shown = candidates.slice(0, MOST_LISTED);
   const rows = shown.map((candidate, index) => ({
     ...candidate,
@@ -51,7 +51,7 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
+function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
       `Showrunner cannot see what ${visible(provider)} generated: check your account there. It may have charged up to ${dollars(holdMicros, Math.ceil)}.`,
@@ -61,6 +61,12 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
     "The service lists no unclaimed job for this model from around that time.",
     `This does not prove that no job exists: jobs created with another key may be hidden. If you answer "none", you may lose a job that cost ${dollars(holdMicros)}.`,
   ];
+}
+
+function sayOpen(one: UnresolvedStep, { io, output }: Context, { json }: Pick<Flags["adopt"], "json"> = {}): void {
+  output.say(questionLine(one, output));
+  if (one.candidates.length === 0) for (const line of emptyLines(one)) output.say(line);
+  else if (!json) output.print(candidateText(one, io.stdout.columns));
 }
 
 export async function adopt(
@@ -94,26 +100,24 @@ function nothing({ output }: Context, runId: string, flags: Flags["adopt"]): Exi
 
 async function listOne(
   show: Showrunner,
-  { io, output }: Context,
+  context: Context,
   { runId, step }: { readonly runId: string; readonly step: string },
   flags: Flags["adopt"],
 ): Promise<ExitCode> {
+  const { output } = context;
   const one = (await show.unresolved(runId)).find((open) => open.step === step);
   // If the step is not unresolved, the engine throws with the reason.
   const candidates = one?.candidates ?? (await show.candidates(runId, step));
   if (flags.json) output.printJson(toDocument(candidates));
   if (one === undefined) return ExitCode.unfinished;
-  output.say(questionLine(one, output));
-  if (!flags.json && candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
+  sayOpen(one, context, flags);
   const command = `showrunner adopt ${visible(runId)} ${visible(step)}`;
   if (one.provider !== null) {
-    for (const line of emptyLines(one)) output.say(line);
     output.next(
       `${command} <file>   (the file that the provider generated)`,
       `${command} none   (the step fails and its reservation is released)`,
     );
   } else if (candidates.length === 0) {
-    for (const line of emptyLines(one)) output.say(line);
     output.next(`showrunner reconcile ${visible(runId)}   (searches the whole duration of the run)`);
     output.say(`To give up the job anyway: ${command} none   (the step fails and its reservation is released)`);
   } else {
@@ -126,13 +130,10 @@ async function listOne(
   return ExitCode.unfinished;
 }
 
-function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["adopt"]): ExitCode {
+function listAll(context: Context, { runId, open }: Open, flags: Flags["adopt"]): ExitCode {
+  const { output } = context;
   if (flags.json) output.printJson(toDocument(open));
-  for (const one of open) {
-    output.say(questionLine(one, output));
-    if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
-    if (one.candidates.length === 0) for (const line of emptyLines(one)) output.say(line);
-  }
+  for (const one of open) sayOpen(one, context, flags);
   const [undecided] = open.filter(({ decided }) => decided === null);
   output.next(
     undecided === undefined
@@ -143,12 +144,11 @@ function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["a
 }
 
 async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
-  const { io, output } = context;
+  const { output } = context;
   let left = 0;
   for (const one of open.filter(({ decided }) => decided === null)) {
-    output.say(`\n${questionLine(one, output)}`);
-    if (one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
-    else for (const line of emptyLines(one)) output.say(line);
+    output.say("");
+    sayOpen(one, context);
     const jobId = await answered(context, one);
     if (jobId === undefined) left++;
     else await show.adopt(runId, one.step, jobId);

@@ -46,13 +46,13 @@ const queue: readonly Column<WaitingDecision>[] = [
   { title: "run", value: ({ runId }) => visible(runId), flexible: true },
   { title: "title", value: ({ title }) => visible(title ?? ""), flexible: true },
   { title: "step", value: ({ step }) => visible(step) },
-  { title: "asks", value: ({ message, takes }) => visible(message ?? "") || asked(takes), flexible: true },
+  {
+    title: "asks",
+    value: ({ message, takes }) => visible(message ?? "") || (takes === null ? "" : `one of ${takes}`),
+    flexible: true,
+  },
   { title: "waits for", value: ({ since }) => formatDuration(Math.max(0, Date.now() - since)), align: "right" },
 ];
-
-function asked(takes: number | null): string {
-  return takes === null ? "" : `one of ${takes}`;
-}
 
 async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
   const { output, io } = context;

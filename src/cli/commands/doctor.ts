@@ -35,7 +35,8 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
   const findings = [
     fine("node", process.versions.node),
     credential(context, flags),
-    ...(await networkFindings(context.io)),
+    proxies(context.io.env),
+    ...(await authorities(context.io.env)),
     ...journal,
     ...media,
     await filmFinding(),
@@ -87,10 +88,6 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
     );
   const keyId = keyIdOf(apiKey);
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
-}
-
-async function networkFindings({ env }: Io): Promise<readonly Finding[]> {
-  return [proxies(env), ...(await authorities(env))];
 }
 
 function proxies(env: Io["env"]): Finding {

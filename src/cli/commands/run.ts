@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dollars, parseUsd } from "../../core/kit/money.ts";
 import { isRunFinal, type RunRow } from "../../core/view/index.ts";
-import { OverBudgetError, type Quote, type Showrunner } from "../../index.ts";
+import { OverBudgetError, type Quote } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
@@ -28,7 +28,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Omit<Detached, "runId">> => {
     sayWhere(show, context);
-    const known = await runNamed(show, flags.id);
+    const known = flags.id === undefined ? undefined : (await show.runs()).find(({ runId }) => runId === flags.id);
     if (known !== undefined && flags.onExisting === "fail") {
       const next = `showrunner resume ${known.runId}   (or choose another --id)`;
       throw usageError(`Run ${visible(known.runId)} already exists (${known.status})`, next);
@@ -40,7 +40,8 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
       if (flags.detach && !isOver) {
         // With an id that exists, `start` only checks that plan and input are the same.
         await show.start(loaded.pipeline, input, again);
-        return isDrivenElsewhere(known) ? sayDriven(known, context, flags) : { known };
+        const isDriven = known.status === "running" || known.status === "planned";
+        return isDriven ? sayDriven(known, context, flags) : { known };
       }
       const handle = await show.run(loaded.pipeline, input, again);
       output.say(
@@ -106,10 +107,6 @@ async function startElsewhere(
   return ExitCode.done;
 }
 
-function isDrivenElsewhere({ status }: RunRow): boolean {
-  return status === "running" || status === "planned";
-}
-
 function sayDriven({ runId, status }: RunRow, { output }: Context, flags: Flags["run"]): ExitCode {
   if (flags.json) output.printJson({ id: runId, pid: null, log: null });
   else output.print(visible(runId));
@@ -127,8 +124,4 @@ async function startsAnyway(
   if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;
   const has = `The wallet holds ${dollars(balanceMicros, Math.floor)} and the plan costs at least ${dollars(totalMicros.min, Math.ceil)}`;
   return isAgreed(io, `${has}. Start anyway, and pause when the wallet is empty?`);
-}
-
-async function runNamed(show: Showrunner, id: string | undefined): Promise<RunRow | undefined> {
-  return id === undefined ? undefined : (await show.runs()).find(({ runId }) => runId === id);
 }

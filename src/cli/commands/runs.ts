@@ -31,13 +31,14 @@ const columns = (now: number): readonly Column<Listed>[] => [
   { title: "started", value: ({ row }) => formatAgo(row.createdAt, now) },
   { title: "title", value: ({ row }) => visible(row.title ?? ""), flexible: true, optional: true },
   { title: "pipeline", value: ({ row }) => visible(row.pipeline), flexible: true, optional: true },
-  { title: "tags", value: ({ row }) => tagWords(row), flexible: true, optional: true },
+  {
+    title: "tags",
+    value: ({ row }) => visible(listedTags(tagTexts(row.tags)).join(" ")),
+    flexible: true,
+    optional: true,
+  },
   { title: "last event", value: ({ row }) => formatAgo(row.updatedAt, now), optional: true },
 ];
-
-function tagWords({ tags }: RunRow): string {
-  return visible(listedTags(tagTexts(tags)).join(" "));
-}
 
 export async function runs(context: Context, flags: Flags["runs"]): Promise<ExitCode> {
   const { io, output } = context;
@@ -191,13 +192,9 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
         `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that only these runs offer for --reuse.`,
       );
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
-      output.next(withoutWord(context, "--dry-run"));
+      output.next(repeatedCommand({ args: context.args.filter((one) => one !== "--dry-run") }));
     return ExitCode.done;
   });
-}
-
-function withoutWord({ args }: Context, word: string): string {
-  return repeatedCommand({ args: args.filter((one) => one !== word) });
 }
 
 function lapsed(handles: number): string {

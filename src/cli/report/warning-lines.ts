@@ -35,10 +35,10 @@ export function missingLines(report: RunDocument, now: number): readonly string[
     const names = others.map(({ step }) => visible(step ?? "")).join(", ");
     return `${lineOf(first!, now)}${others.length === 0 ? "" : `. The same applies to ${names}`}`;
   });
-  const removed = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
-  const healed =
-    removed.length === 0 ? [] : [`${goneText(removed.length)}; local copies are uploaded again for free when needed.`];
-  return [...lines, ...healed];
+  const { length: gone } = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
+  if (gone === 0) return lines;
+  const what = gone === 1 ? "1 output is" : `${gone} outputs are`;
+  return [...lines, `${what} no longer on the service; local copies are uploaded again for free when needed.`];
 }
 
 /** Removes a step's name, so that equal texts about several steps can be grouped. */
@@ -59,8 +59,4 @@ function lineOf({ what, until, text }: Missing, now: number): string {
   if (leftMs <= 0) return `${said}: that time has passed, so it may have to be generated again.`;
   const left = leftMs < HOUR_MS ? "less than an hour" : `${Math.floor(leftMs / HOUR_MS)} h`;
   return `${said}: resume within ${left}.`;
-}
-
-function goneText(n: number): string {
-  return `${n === 1 ? "1 output is" : `${n} outputs are`} no longer on the service`;
 }

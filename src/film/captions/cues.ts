@@ -39,7 +39,9 @@ export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): rea
   const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];
   const whole = widthOf(textOf(words));
-  const aim = whole / Math.ceil(whole / capacity(letters));
+  // Less than two full lines, because words rarely fill a line.
+  const capacity = Math.max(letters, 2 * letters - 4);
+  const aim = whole / Math.ceil(whole / capacity);
   for (const word of words) {
     const last = groups.at(-1);
     if (last === undefined || isFull(last, word, { letters, aim })) groups.push([word]);
@@ -79,11 +81,6 @@ function isFull(
   const isEnd = /[\p{Sentence_Terminal}…]["'”’»)]*$/u.test(last.text) && width > letters / 2;
   const next = widthOf(textOf([...group, word]));
   return isEnd || next - aim > Math.abs(aim - width);
-}
-
-/** Returns less than two full lines, because words rarely fill a line. */
-function capacity(letters: number): number {
-  return Math.max(letters, 2 * letters - 4);
 }
 
 export function textOf(words: readonly TimedWord[]): string {

@@ -38,7 +38,8 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   const fault = sizeFault(video);
   if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} has ${fault}`);
   const pictures = await walkPictures(probed, name, signal);
-  const stated = statedSeconds(probed, video);
+  // If the file states only its total duration, its audio may be longer than its video.
+  const stated = video.isOwnLength || probed.audio === null ? video.seconds : null;
   const lacks = (stated ?? 0) - pictures.seconds > MOST_APART;
   if (lacks && !probed.isOpenEnded) {
     const mismatch = `its video ends at ${pictures.seconds.toFixed(1)} s, but the file states ${stated!.toFixed(1)} s`;
@@ -100,11 +101,6 @@ async function endsOf(path: string): Promise<Looked | null> {
     // A timeout on a busy machine says nothing about the file.
     return error.code === "FFMPEG_TIMEOUT" || error.code === "FFMPEG_STOPPED" ? null : { fault: error.message };
   }
-}
-
-/** Returns null if the file states only its total duration, because its audio may be longer than its video. */
-function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
-  return isOwnLength || audio === null ? seconds : null;
 }
 
 async function checkToneMapping({ colors }: ProbedVideo, name: string): Promise<void> {

@@ -109,26 +109,6 @@ export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, 
   };
 }
 
-export function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box | undefined }): readonly string[] {
-  const boxes = Object.entries(parts).flatMap(([name, box]) => (box === undefined ? [] : [{ name, ...box }]));
-  const outside = boxes.filter(
-    ({ x, y, width, height }) => x < 0 || y < 0 || x + width > pixels.width || y + height > pixels.height,
-  );
-  const pairs = boxes.flatMap((one, index) =>
-    boxes
-      .slice(index + 1)
-      .filter(
-        (other) =>
-          one.x < other.x + other.width &&
-          other.x < one.x + one.width &&
-          one.y < other.y + other.height &&
-          other.y < one.y + one.height,
-      )
-      .map((other) => `${one.name} and ${other.name} overlap`),
-  );
-  return [...outside.map(({ name }) => `${name} is partly outside the picture`), ...pairs];
-}
-
 function shortOf({ width, height }: Pixels): number {
   return Math.min(width, height);
 }

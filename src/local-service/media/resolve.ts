@@ -2,7 +2,7 @@ import type { JsonSchema, MeasuredMedia } from "../catalog/model.ts";
 import type { Clock } from "../clock/clock.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import { isRecord, resolveReference } from "../json.ts";
-import type { FileRow, OutputRow } from "../store/rows.ts";
+import type { OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { type Owner, pathOf } from "../store/tables.ts";
 
@@ -150,10 +150,6 @@ export interface ResolvedMedia {
 
 type Found = { readonly found: FoundMedia } | { readonly problem: FieldProblem };
 
-function fromFile(file: FileRow): FoundMedia {
-  return { ...file, sourceSeq: null };
-}
-
 function fromOutput(output: OutputRow, path: string): FoundMedia {
   const contentType = output.contentType ?? "application/octet-stream";
   const { width, height, durationMs, jobSeq } = output;
@@ -178,7 +174,7 @@ export function mediaResolver(store: Store, clock: Clock) {
     if (!file || file.url !== url || file.workspaceId !== owner.workspaceId || file.ownerId !== owner.ownerId) {
       return { problem: problem(field, "is not a URL that POST /files returned to you", "not_found") };
     }
-    if (file.expiresAt > clock.now()) return { found: fromFile(file) };
+    if (file.expiresAt > clock.now()) return { found: { ...file, sourceSeq: null } };
     return { problem: problem(field, "has expired; upload the file again", "expired") };
   }
 

@@ -124,7 +124,8 @@ class Recording {
     this.#cleaner.learnRequest(incoming.headers);
     const path = (target.pathname + target.search).slice(this.#base.href.length - this.#base.origin.length);
     const seen = await this.#pass(incoming, outgoing, target, path);
-    if (seen !== null && isRecorded(path)) await this.#record(seen);
+    const isRecorded = RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
+    if (seen !== null && isRecorded) await this.#record(seen);
   }
 
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
@@ -322,10 +323,6 @@ interface Seen {
 }
 
 const MOST_TEXT = 10_000;
-
-function isRecorded(path: string): boolean {
-  return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
-}
 
 /** Returns null if a response other than a stream was cut short. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {

@@ -113,7 +113,10 @@ export class ReplayBook {
   }
 }
 
-const keyOf = (request: string, body: unknown) => `${request}\n${meaningOf(body)}`;
+/** Ignores the body's fields in `SENDERS_OWN`, null fields, and the order of fields. */
+function keyOf(request: string, body: unknown): string {
+  return `${request}\n${JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH))}`;
+}
 
 function ackedJob({ request, status, answer }: RecordedAnswer): string | null {
   if (!SUBMIT.test(request) || status !== 202 || !isRecord(answer)) return null;
@@ -131,11 +134,6 @@ function jobOf(request: string): string | null {
 }
 
 const MOST_DEPTH = 100;
-
-/** Ignores the fields in `SENDERS_OWN`, null fields, and the order of fields. */
-function meaningOf(body: unknown): string {
-  return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
-}
 
 function ordered(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null || depth === 0) return value;

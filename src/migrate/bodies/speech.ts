@@ -124,12 +124,8 @@ function fillStability(job: Job, path: JsonPath): void {
     return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 inverts the scale");
   }
   if (typeof old !== "number" || field === null) return job.plain(path, "stability");
-  job.value(path, field, oneMinus(old), "v3 inverts the scale: 1 minus v2's value");
-}
-
-/** Avoids floating-point error: 1 - 0.9 is 0.1. */
-function oneMinus(value: number): number {
-  return Number((1 - value).toFixed(12));
+  // Avoids floating-point error: 1 - 0.9 is 0.1.
+  job.value(path, field, Number((1 - old).toFixed(12)), "v3 inverts the scale: 1 minus v2's value");
 }
 
 function fillSpeed(job: Job, path: JsonPath): void {
