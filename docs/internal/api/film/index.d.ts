@@ -38,6 +38,7 @@ interface Pixels {
   readonly width: number;
   readonly height: number;
 }
+type Fit = "crop" | "pad" | "blur";
 interface Cue extends Span {
   readonly text: string;
   readonly words: readonly TimedWord[];
@@ -103,7 +104,6 @@ declare function ffmpegSummary(): Promise<{
 } | {
   readonly lacks: string;
 }>;
-type Fit = "crop" | "pad" | "blur";
 type Length = "pictures" | "sound" | "longest";
 interface LengthOption {
   readonly length?: Length | undefined;
@@ -187,6 +187,13 @@ interface JoinedClips extends Joined {
 declare function join(task: Task, name: string, clips: MediaList<"video">, options?: JoinOptions): FileTaskHandle<JoinedClips, {
   film: "video";
 }>;
+interface SlideshowOptions extends JoinOptions {
+  readonly seconds?: number;
+  readonly zoom?: number;
+}
+declare function slideshow(task: Task, name: string, pictures: MediaList<"image">, options?: SlideshowOptions): FileTaskHandle<Joined, {
+  film: "video";
+}>;
 type Sound = Media<"audio"> | {
   readonly sound: Media<"audio">; 
   readonly at?: number; 
@@ -257,13 +264,6 @@ declare function reframe<F extends Format>(task: Task, name: string, film: Media
 }, {
   film: "video";
 }>> };
-interface SlideshowOptions extends JoinOptions {
-  readonly seconds?: number;
-  readonly zoom?: number;
-}
-declare function slideshow(task: Task, name: string, pictures: MediaList<"image">, options?: SlideshowOptions): FileTaskHandle<Joined, {
-  film: "video";
-}>;
 interface ThumbnailOptions extends StepFields {
   readonly at?: OrValue<number>;
   readonly size?: Size;

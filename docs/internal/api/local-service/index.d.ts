@@ -5,6 +5,9 @@ import {
 import {
   z,
 } from "zod";
+import {
+  IncomingMessage,
+} from "node:http";
 
 type ClockMode = "real" | "scaled" | "manual";
 interface Clock {
@@ -20,12 +23,12 @@ interface ClockControl extends Clock {
   advance(ms: number): Promise<void>;
   stop(): void;
 }
-declare const SCOPES: readonly ["jobs:read", "jobs:write", "models:read", "files:write", "webhooks:manage", "log_drains:manage", "usage:read", "keys:manage", "chat:write"];
-type Scope = (typeof SCOPES)[number];
 interface RateLimit {
   readonly requests: number;
   readonly windowMs: number;
 }
+declare const SCOPES: readonly ["jobs:read", "jobs:write", "models:read", "files:write", "webhooks:manage", "log_drains:manage", "usage:read", "keys:manage", "chat:write"];
+type Scope = (typeof SCOPES)[number];
 interface RunningService {
   readonly pid: number;
   readonly port: number;
