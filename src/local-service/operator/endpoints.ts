@@ -16,6 +16,7 @@ import { clockBody, keyBody, memberBody, renderBody, walletBody } from "../reque
 import type { ServiceContext } from "../service-context.ts";
 import { keyId as newKeyId, secret as newSecret } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
+import { readStats, walletStats } from "./stats.ts";
 
 const CREDENTIAL_FILE = "credential";
 
@@ -47,7 +48,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
 }
 
 /** Call it inside a transaction. */
-function ensureKey(store: Store, key: NormalKey, now: number): void {
+export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
   store.workspaces.join(key.workspaceId, key.ownerId);
@@ -68,7 +69,7 @@ function ensureKey(store: Store, key: NormalKey, now: number): void {
   });
 }
 
-function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
+export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
   return { keyId: newKeyId(), secret: newSecret(), ...access };
 }
 
@@ -103,7 +104,7 @@ export function assertOperator(incoming: IncomingMessage): void {
  * Requires JSON, because browsers send simple content types to any address without a preflight request.
  * @throws Refusal 400
  */
-function assertJson({ headers }: IncomingMessage): void {
+export function assertJson({ headers }: IncomingMessage): void {
   if (/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return;
   throw invalid([problem("content-type", "must be application/json", "content_type")]);
 }
@@ -264,69 +265,5 @@ function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" |
     } finally {
       await rm(outPath, { force: true });
     }
-  };
-}
-
-/** `balance` is in dollars, and all other amounts are in micro-dollars. */
-export interface WalletStats {
-  readonly workspace_id: string;
-  readonly balance: number;
-  readonly funded_micros: number;
-  readonly charged_micros: number;
-  readonly refunded_micros: number;
-  readonly card_declined: boolean;
-}
-
-/** The response of `GET /_local/stats`. Its request counts start at zero when the process starts. */
-export interface ServiceStats {
-  readonly jobs_created: number;
-  /** Number of jobs for each idempotency key. */
-  readonly jobs_by_key: Readonly<Record<string, number>>;
-  readonly jobs_by_model: Readonly<Record<string, number>>;
-  readonly replayed_submits: number;
-  /** Requests that a replay could not answer, with their differences from the most similar recorded request. */
-  readonly unrecorded: readonly string[];
-  readonly charged_micros: number;
-  readonly refunded_micros: number;
-  /** Number of requests for each route and, within a route, for each HTTP status. */
-  readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly open_streams: number;
-  readonly running_jobs: number;
-  readonly wallets: readonly WalletStats[];
-  /** One message for each disabled model in the catalog, with the reason. */
-  readonly disabled_models: readonly string[];
-  /** One message for each table of field combinations that has unreadable rows. */
-  readonly unread_tables: readonly string[];
-}
-
-function walletStats({ store }: Pick<ServiceContext, "store">): WalletStats[] {
-  return store.workspaces.all().map((row) => ({
-    workspace_id: row.workspaceId,
-    balance: usd(balanceOf(row)),
-    funded_micros: row.fundedMicros,
-    charged_micros: row.chargedMicros,
-    refunded_micros: row.refundedMicros,
-    card_declined: row.cardDeclined === 1,
-  }));
-}
-
-export function readStats(service: ServiceContext): ServiceStats {
-  const jobs = service.store.countJobs();
-  const wallets = walletStats(service);
-  const { requests, replayed, unrecorded } = service.metrics.snapshot();
-  return {
-    jobs_created: jobs.total,
-    jobs_by_key: jobs.byKey,
-    jobs_by_model: jobs.byModel,
-    replayed_submits: replayed,
-    unrecorded,
-    charged_micros: wallets.reduce((sum, wallet) => sum + wallet.charged_micros, 0),
-    refunded_micros: wallets.reduce((sum, wallet) => sum + wallet.refunded_micros, 0),
-    requests,
-    open_streams: service.streams.count(),
-    running_jobs: service.runner.running(),
-    wallets,
-    disabled_models: service.catalog.defects,
-    unread_tables: service.catalog.notices,
   };
 }

@@ -5,9 +5,6 @@ import {
 import {
   z,
 } from "zod";
-import {
-  IncomingMessage,
-} from "node:http";
 
 type ClockMode = "real" | "scaled" | "manual";
 interface Clock {
