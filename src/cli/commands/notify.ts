@@ -2,7 +2,7 @@ import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, table } from "../text/table.ts";
+import { type Column, counted, table } from "../text/table.ts";
 
 const HOW = "use --notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
 
@@ -42,12 +42,7 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
   }));
   if (flags.json) output.printJson(listed);
   else if (listed.length > 0) output.print(table(listed, columns, io.stdout.columns));
-  const count =
-    listed.length === 0
-      ? "No notifications"
-      : listed.length === 1
-        ? "1 notification"
-        : `${listed.length} notifications`;
+  const count = listed.length === 0 ? "No notifications" : counted(listed.length, "notification");
   output.say(
     `${count} to deliver. showrunner worker delivers notifications, and so does any process that drives runs in this journal and has a target.`,
   );

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JournalStore, Showrunner } from "../../index.ts";
-import { expositionText, JournalCounters, JournalGauges, type MetricFamily, type Sample } from "./metrics.ts";
+import { expositionText, JournalCounters, JournalGauges, type Metric, metric } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
 /** A measured journal. Pass its `journal` to Showrunner instead of the original. */
@@ -89,31 +89,14 @@ function measured(inner: JournalStore, replaced: Partial<JournalStore>): Journal
   });
 }
 
-type Metric = readonly [MetricFamily, readonly Sample[]];
-
 function requestsOf(clients: ReadonlySet<Showrunner["client"]>): readonly Metric[] {
   const paces = [...clients].map((client) => client.pace());
   if (paces.length === 0) return [];
-  const sum = (of: (pace: (typeof paces)[number]) => number) => paces.reduce((all, pace) => all + of(pace), 0);
+  const sum = (field: "sent" | "limited" | "queued") => paces.reduce((all, pace) => all + pace[field], 0);
   return [
-    metric(
-      "showrunner_requests_total",
-      "counter",
-      "API requests sent.",
-      sum(({ sent }) => sent),
-    ),
-    metric(
-      "showrunner_requests_limited_total",
-      "counter",
-      "Answers with status 429.",
-      sum(({ limited }) => limited),
-    ),
-    metric(
-      "showrunner_requests_queued",
-      "gauge",
-      "API requests waiting to be sent.",
-      sum(({ queued }) => queued),
-    ),
+    metric("showrunner_requests_total", "counter", "API requests sent.", sum("sent")),
+    metric("showrunner_requests_limited_total", "counter", "Answers with status 429.", sum("limited")),
+    metric("showrunner_requests_queued", "gauge", "API requests waiting to be sent.", sum("queued")),
   ];
 }
 
@@ -123,8 +106,4 @@ function processGauges(): readonly Metric[] {
     metric("process_cpu_seconds_total", "counter", "User and system CPU time of this process.", (user + system) / 1e6),
     metric("process_resident_memory_bytes", "gauge", "Resident memory of this process.", process.memoryUsage.rss()),
   ];
-}
-
-function metric(name: string, type: MetricFamily["type"], help: string, value: number): Metric {
-  return [{ name, type, help }, [{ labels: {}, value }]];
 }

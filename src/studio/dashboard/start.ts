@@ -42,7 +42,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...reviewRoutes(context),
     ...operatorLinkRoutes(context, open?.origin ?? null),
     { method: "GET", path: "/api/gauges", handle: () => context.gauges.read() },
-    welcomeRoute(launcher),
+    { method: "GET", path: "/api/visitor", handle: async ({ visitor }) => ({ ...visitor, launcher }) },
     ...pageRoutes(folder),
   ];
   const host = options.host || "127.0.0.1";
@@ -150,7 +150,8 @@ async function answer(request: Request): Promise<void> {
   const visitor = await visitorOf({ incoming, response, url }, session);
   if (visitor === null) return;
   const { route, params } = routeOf(request.routes, { method, path: url.pathname });
-  if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
+  if (route.method === "POST" && visitor.role === "viewer")
+    throw new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
   const json = () => jsonOf(incoming);
   await sendResult(
     response,
@@ -165,18 +166,6 @@ async function sendResult(response: ServerResponse, body: unknown): Promise<void
 
 function isByLink(url: URL | null): boolean {
   return url !== null && (url.pathname === SHARED || url.pathname.startsWith(`${SHARED}/`));
-}
-
-function welcomeRoute(launcher: string): Route {
-  return {
-    method: "GET",
-    path: "/api/visitor",
-    handle: async ({ visitor }) => ({ ...visitor, launcher }),
-  };
-}
-
-function readOnly(): Refusal {
-  return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {

@@ -53,7 +53,7 @@ export function personAt(
         throw code === ErrorCode.RequestTimeout
           ? notAnswered()
           : code === ErrorCode.InvalidParams
-            ? notFitting()
+            ? new CallerError("The person's answer does not fit the question's schema")
             : error;
       });
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;
@@ -63,10 +63,6 @@ export function personAt(
       );
     },
   };
-}
-
-function notFitting(): CallerError {
-  return new CallerError("The person's answer does not fit the question's schema");
 }
 
 function notAnswered(): ToolError {

@@ -133,17 +133,12 @@ export async function goOnWhereParked(context: DashboardContext, runId: string):
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
-  const { plan } = state.planned;
-  const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
-  return isNeeded ? codeOf(context, state) : null;
-}
-
 async function asPlanned(
   context: DashboardContext,
   state: RunState,
 ): Promise<Pick<ResumeOptions, "pipeline" | "compare">> {
-  const pipeline = await neededCode(context, state);
+  const isNeeded = state.planned.plan.steps.some((step) => traitsOf(step).needsCode);
+  const pipeline = isNeeded ? await codeOf(context, state) : null;
   return pipeline === null ? {} : { pipeline, compare: false };
 }
 

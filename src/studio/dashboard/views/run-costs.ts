@@ -12,23 +12,6 @@ export function isBilled({ kind }: Pick<StepView["attempts"][number], "kind">): 
   return kind !== "try";
 }
 
-interface Billed {
-  readonly costMicros: number;
-  /** When the attempt ended or, if unknown, was submitted. */
-  readonly at: number;
-}
-
-function billed(steps: readonly StepView[]): readonly Billed[] {
-  return steps.flatMap(({ attempts }) =>
-    attempts.flatMap((attempt): readonly Billed[] => {
-      const { costMicros, submittedAt, sentAt, endedAt } = attempt;
-      const at = endedAt ?? submittedAt ?? sentAt;
-      if (!isBilled(attempt) || costMicros === null || at === null) return [];
-      return [{ costMicros, at }];
-    }),
-  );
-}
-
 function modelCosts(steps: readonly StepView[]) {
   const rows = Map.groupBy(
     steps.filter(({ model }) => model !== null),
@@ -49,7 +32,13 @@ function modelCosts(steps: readonly StepView[]) {
 
 /** Leaves out some charges if there are many, but never the last charge. */
 function spentOverTime(steps: readonly StepView[]) {
-  const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
+  const charges = steps
+    .flatMap(({ attempts }) => attempts.filter(isBilled))
+    .flatMap(({ costMicros, submittedAt, sentAt, endedAt }) => {
+      const at = endedAt ?? submittedAt ?? sentAt;
+      return costMicros === null || costMicros === 0 || at === null ? [] : [{ costMicros, at }];
+    })
+    .sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));
   let sum = 0;
   const points = charges.map(({ at, costMicros }) => {

@@ -17,7 +17,7 @@ export function summaryView(
   counts: StepCounts = countSteps(run.state.planned.plan.steps.map(({ path }) => [run.state.steps[path]!.status, 1])),
 ) {
   // Another process may have continued the run since the row was read.
-  const isInterrupted = row.status === "interrupted" && !isResting(run.state);
+  const isInterrupted = row.status === "interrupted" && ["running", "planned"].includes(run.state.status);
   const { unconfirmedMicros, tags, pause, message, ...same } = run.summary({ isInterrupted });
   const open = pause?.reason === "approval" ? run.openDecisions : [];
   return {
@@ -32,10 +32,6 @@ export function summaryView(
     tookMs: run.state.activeTime.ms,
     covers: coversOf(run),
   };
-}
-
-function isResting({ status }: RunState): boolean {
-  return status !== "running" && status !== "planned";
 }
 
 export function unreadable(

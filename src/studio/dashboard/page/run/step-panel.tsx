@@ -82,7 +82,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
         </p>
       )}
       <StepFacts step={step} head={model.head} />
-      {canAct && canBeReplaced(step) && (
+      {canAct && replaced.has(step.status) && step.icon !== "file" && (
         <p>
           <button type="button" class="button small" onClick={() => setRerunOpen(true)}>
             Rerun…
@@ -109,10 +109,6 @@ function hasAnything({ shows, values }: PageDecision, phase: PageStep["phase"]):
 }
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
-
-function canBeReplaced({ icon, status }: PageStep): boolean {
-  return replaced.has(status) && icon !== "file";
-}
 
 function StepFacts({ step, head }: { readonly step: PageStep; readonly head: RunHead }) {
   const isOpen = step.startedAt !== null && step.finishedAt === null && step.status === "running";
