@@ -132,12 +132,8 @@ export class DecisionBuilder implements Decision {
   }
 
   skipOrFail(step: StepState, reason: string, skippedByCondition: boolean): void {
-    this.finish(
-      step,
-      step.status === "waiting" ? "skipped" : "failed",
-      reason,
-      skippedByCondition ? "skippedByCondition" : null,
-    );
+    const isSkipped = step.status === "waiting" || skippedByCondition;
+    this.finish(step, isSkipped ? "skipped" : "failed", reason, skippedByCondition ? "skippedByCondition" : null);
   }
 
   withoutNewWork(decide: () => void): void {

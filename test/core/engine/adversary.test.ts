@@ -177,8 +177,14 @@ describe("What the search has found stays mended:", () => {
 
   test.each(["never", "always"] as const)(
     "a request that was never sent is not made once its step was changed (in slices: %s)",
-    (slices) => expectKept(surroundings("chain", { slices }), [changesUnsent(0, "another look"), resumes()]),
+    (slices) => expectKept(surroundings("chain", { slices }), [changesUnsent(0, "a changed look"), resumes()]),
   );
+
+  test("a changed step that is no longer needed is skipped, and did not fail", () =>
+    expectKept(surroundings("patient", { concurrency: 1, slices: "always", slowMs: 900_000 }), [
+      changesUnsent(2, "a changed look"),
+      resumes(),
+    ]));
 
   test("a run in slices that lacked funds sends what it lacked them for once it is resumed", () =>
     expectKept(

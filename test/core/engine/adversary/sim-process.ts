@@ -2,7 +2,7 @@ import { type Client, type Clock, createClient, sleep } from "../../../../src/co
 import { openNotifications } from "../../../../src/core/engine/notify/notifications.ts";
 import { EmbeddedShowrunner } from "../../../../src/core/engine/showrunner/embedded.ts";
 import { builtInFamilies } from "../../../../src/core/families/index.ts";
-import type { RunEvent } from "../../../../src/core/journal/events.ts";
+import { fold, type RunEvent } from "../../../../src/core/journal/events.ts";
 import type { Lease, LeaseHolder } from "../../../../src/core/journal/store.ts";
 import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../../../src/index.ts";
 import { simModel } from "./sim-models.ts";
@@ -199,9 +199,23 @@ export class SimProcess {
     for (let timers = 0; this.alive && this.ended === null; timers++) {
       await tick();
       if (this.ended !== null || !this.alive || this.#boundaries >= until) return;
-      if (timers > MOST_TIMERS) return this.#world.fail("the run goes on forever");
+      if (timers > MOST_TIMERS) {
+        // A person would interrupt a command that waits for such a job before it applies the changes.
+        if (await this.#awaitsEndlessJob()) return this.kill();
+        return this.#world.fail("the run goes on forever");
+      }
       if (!(await this.#pass())) return this.#world.fail("the run hangs: nothing is under way");
     }
+  }
+
+  /** True if changes wait for a job that never ends. */
+  async #awaitsEndlessJob(): Promise<boolean> {
+    const { journal, service } = this.#world;
+    const state = fold(await journal.read(RUN));
+    return (state?.pause?.replaced ?? []).some((path) => {
+      const jobId = state!.steps[path]!.attempts.at(-1)?.jobId ?? "";
+      return service.jobs.get(jobId)?.doneAt === Number.POSITIVE_INFINITY;
+    });
   }
 
   /** Executes a short command. Returns the thrown error, or null. */
