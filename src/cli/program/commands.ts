@@ -73,9 +73,9 @@ function addRunning(add: Add): void {
   add("report <run-id>", "write a run's report as one HTML file with its media embedded", async () => {
     return (await import("../commands/export.ts")).report;
   });
-  add("events <run-id>", "print the events of a run", async () => (await import("../commands/show.ts")).events);
+  add("events <run-id>", "print the events of a run", async () => (await import("../commands/events.ts")).events);
   add("balance", "show the wallet balance, and what the runs in the journal have spent and reserved", async () => {
-    return (await import("../commands/runs.ts")).balance;
+    return (await import("../commands/gc.ts")).balance;
   });
   add("doctor", "check Node, settings, journal, media, disk space, service, clock and webhooks", async () => {
     return (await import("../commands/doctor.ts")).doctor;
@@ -122,7 +122,7 @@ function addMore(add: Add): void {
   add(
     "gc",
     "remove old finished runs, media that runs no longer use, and leftovers from killed processes",
-    async () => (await import("../commands/runs.ts")).gc,
+    async () => (await import("../commands/gc.ts")).gc,
   );
   add(
     "migrate <v2-file>",
