@@ -1,24 +1,23 @@
 /** Media in the forms of phones, browsers, recorders and speech services. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { readFileSync, writeFileSync } from "node:fs";
 import { join as at } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { measureMedia } from "../../src/core/engine/media/media-reader.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { audiogram, caption, join, mix, overlay, reframe, slideshow, thumbnail, trim } from "../../src/film/index.ts";
 import { isFull, sampled } from "../support/sample.ts";
-import { ffmpeg } from "./support/ffmpeg.ts";
+import { newFolder } from "../support/temporary-folder.ts";
+import { draw as drawAt, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 import { colorAt, gapsOf } from "./support/measure.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "as-people-have-it-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 const image = (name: string) => fileOf("image", path(name));
 const video = (name: string) => fileOf("video", path(name));
 const audio = (name: string) => fileOf("audio", path(name));
-const draw = (name: string, source: string, ...more: readonly string[]) =>
-  ffmpeg("-v", "error", "-f", "lavfi", "-i", source, ...more, path(name));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const draw = (name: string, source: string, ...more: readonly string[]) => drawAt(path(name), source, ...more);
 
 describe("a picture that EXIF turns", () => {
   /** Filters that undo what each orientation says. */

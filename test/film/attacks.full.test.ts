@@ -1,17 +1,7 @@
 /** What somebody gives who wants in: each attack is refused or drawn, in bounds, and leads to no other file. */
+
 import { execFileSync } from "node:child_process";
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, constants, copyFileSync, mkdirSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join as at } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -20,10 +10,11 @@ import { probe } from "../../src/film/ffmpeg/probe.ts";
 import type { Task } from "../../src/film/film-task.ts";
 import { caption, join, mix, overlay, reframe, slideshow, thumbnail, trim } from "../../src/film/index.ts";
 import { isFull } from "../support/sample.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "film-attacks-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 /** A pipe that nobody writes to: who opens it waits, and is seen. */
 const secret = path("secret");
@@ -39,7 +30,6 @@ const look = () => {
 let looking: NodeJS.Timeout;
 afterAll(() => {
   clearInterval(looking);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 beforeAll(async () => {

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join as at } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Cue } from "../../src/film/captions/cues.ts";
 import { findSpeech } from "../../src/film/captions/speech.ts";
 import { caption } from "../../src/film/index.ts";
 import { encodeSound, say } from "../../src/local-service/render/sound/render-speech.ts";
 import { lengthOf, type Sound, toMono, toRate } from "../../src/local-service/render/sound/sound.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "times-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const script = [
   "The ferry leaves at nine.",

@@ -1,40 +1,23 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join as at } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { audiogram, caption, join, mix, overlay, reframe, thumbnail, trim } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
-import { ffmpeg } from "./support/ffmpeg.ts";
+import { newFolder } from "../support/temporary-folder.ts";
+import { draw } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "clocks-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeAll(async () => {
-  const draw = (name: string, seconds: number, begins = 0) =>
-    ffmpeg(
-      ...["-v", "error", "-f", "lavfi", "-i", "color=red:s=64x64:r=25", "-frames:v", "2"],
-      ...["-vf", `settb=1/1000,setpts=(${begins}+N*${seconds})*1000`, "-fps_mode", "passthrough"],
-      ...["-copyts", "-pix_fmt", "yuv420p", path(name)],
-    );
-  await draw("day.mkv", 86_400);
-  await draw("minutes.mkv", 150);
-  await draw("short.mkv", 1);
-  await ffmpeg("-v", "error", "-f", "lavfi", "-i", "color=blue:s=64x64:d=1", "-frames:v", "1", path("blue.png"));
-  await ffmpeg(
-    "-v",
-    "error",
-    "-f",
-    "lavfi",
-    "-i",
-    "anullsrc=r=8000:cl=mono:d=7500",
-    "-c:a",
-    "flac",
-    path("hours.flac"),
-  );
+  for (const [name, seconds] of Object.entries({ "day.mkv": 86_400, "minutes.mkv": 150, "short.mkv": 1 })) {
+    const clock = ["-vf", `settb=1/1000,setpts=N*${seconds}*1000`, "-fps_mode", "passthrough", "-copyts"];
+    await draw(path(name), "color=red:s=64x64:r=25", "-frames:v", "2", ...clock, "-pix_fmt", "yuv420p");
+  }
+  await draw(path("blue.png"), "color=blue:s=64x64:d=1", "-frames:v", "1");
+  await draw(path("hours.flac"), "anullsrc=r=8000:cl=mono:d=7500", "-c:a", "flac");
 });
 
 const film = (name: string) => fileOf("video", path(name));

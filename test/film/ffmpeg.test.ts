@@ -1,21 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { findFfmpeg } from "../../src/film/ffmpeg/abilities.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { ffmpegWith } from "../../src/film/ffmpeg/requirement.ts";
 import { runFfmpeg } from "../../src/film/ffmpeg/run-ffmpeg.ts";
 import { runProgram } from "../../src/film/ffmpeg/run-program.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "film-"));
+const folder = newFolder();
 const at = (name: string) => join(folder, name);
 const clip = at("clip.mp4");
 beforeAll(() => drawClip(clip));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("what a file holds", () => {
   test("is read with size, rate, length and sound", async () => {

@@ -1,13 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 import { type Checks, inspect, inspector } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -32,14 +32,13 @@ const made: Readonly<Record<string, readonly [pictures: string | null, sound: st
 };
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "inspect-"));
+  folder = newFolder();
   for (const [name, [pictures, sound]] of Object.entries(made)) {
     const inputs = [pictures, sound].flatMap((source) => (source === null ? [] : ["-f", "lavfi", "-i", source]));
     await ffmpeg("-v", "error", ...inputs, ...(name.endsWith(".png") ? ["-frames:v", "1"] : []), at(name));
   }
   await writeFile(at("damaged.mp4"), "\0\0\0\x18ftypisom and nothing else");
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const flaws = (name: string, checks: Checks) => {
   const made = { path: at(name), sha256: "", contentType: "", sizeBytes: 0, index: 0 };

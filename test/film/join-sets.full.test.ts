@@ -1,17 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join as at } from "node:path";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { join } from "../../src/film/index.ts";
-import { type ClipSettings, drawClip, ffmpeg } from "./support/ffmpeg.ts";
+import { newFolder } from "../support/temporary-folder.ts";
+import { type ClipSettings, draw, drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 import { gapsOf, loudnessOf, pictureSeconds } from "./support/measure.ts";
 
 const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 6);
-const folder = mkdtempSync(at(tmpdir(), "sets-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const codings = [
   { ending: "mp4", codec: ["-c:v", "libx264", "-preset", "ultrafast"] },
@@ -43,9 +42,14 @@ const set = fc.record({
 });
 type Drawn = typeof clip extends fc.Arbitrary<infer T> ? T : never;
 
+const joined = (paths: readonly string[], options = {}) => {
+  const clips = paths.map((path) => fileOf("video", path));
+  return make(folder, (task) => join(task, "cut", clips, options));
+};
+
 let count = 0;
 
-async function draw({
+async function drawn({
   coding,
   size: [width, height],
   fps,
@@ -75,17 +79,9 @@ async function draw({
 test(`${runs} sets of clips: as long as they are together, of the size asked for, as loud, with no black and no silence that was not there`, async () => {
   for (const [index, { clips, ...options }] of fc.sample(set, runs).entries()) {
     const paths: string[] = [];
-    for (const one of clips) paths.push(await draw(one));
+    for (const one of clips) paths.push(await drawn(one));
     const said = `set ${index}: ${JSON.stringify({ clips, ...options })}`;
-    const add = () =>
-      make(folder, (task) =>
-        join(
-          task,
-          "cut",
-          paths.map((path) => fileOf("video", path)),
-          JSON.parse(JSON.stringify(options)),
-        ),
-      );
+    const add = () => joined(paths, JSON.parse(JSON.stringify(options)));
     const damaged = clips.findIndex(({ damage }) => damage !== "none");
     if (damaged >= 0) {
       await expect(add(), said).rejects.toMatchObject({
@@ -157,17 +153,8 @@ async function soundsAlike(paths: readonly string[], parts: readonly Part[], fil
 
 /** RMS over both channels, dB. Tones of one length are compared, for which this is their loudness. */
 async function level(path: string, cut: string): Promise<number> {
-  const output = await ffmpeg(
-    "-i",
-    path,
-    "-map",
-    "0:a:0",
-    "-af",
-    `${cut}aformat=channel_layouts=stereo,volumedetect`,
-    "-f",
-    "null",
-    "-",
-  );
+  const filter = `${cut}aformat=channel_layouts=stereo,volumedetect`;
+  const output = await ffmpeg("-i", path, "-map", "0:a:0", "-af", filter, "-f", "null", "-");
   return Number(/mean_volume: (\S+) dB/.exec(output)?.[1] ?? -99);
 }
 
@@ -176,33 +163,12 @@ test("clips of speech and music are as loud together as they were", async () => 
   const clips = await Promise.all(
     ["voice-sample.wav", "song.wav"].map(async (name) => {
       const path = at(folder, `${name}.mp4`);
-      await ffmpeg(
-        "-v",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        "color=red:s=64x64:r=25:d=9",
-        "-i",
-        at(assets, name),
-        "-shortest",
-        path,
-      );
+      await draw(path, "color=red:s=64x64:r=25:d=9", "-i", at(assets, name), "-shortest");
       return path;
     }),
   );
-  const one = async (paths: readonly string[]) =>
-    (
-      await make(folder, (task) =>
-        join(
-          task,
-          "cut",
-          paths.map((path) => fileOf("video", path)),
-        ),
-      )
-    ).file();
   for (const path of clips) {
-    const [before, after] = [await loudnessOf(path), await loudnessOf(await one([path]))];
+    const [before, after] = [await loudnessOf(path), await loudnessOf((await joined([path])).file())];
     expect(Math.abs(before.integrated - after.integrated)).toBeLessThan(1);
   }
 });

@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join as at } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { join, trim } from "../../src/film/index.ts";
-import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
+import { newFolder } from "../support/temporary-folder.ts";
+import { draw, drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 import { colorAt, gapsOf } from "./support/measure.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "join-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 
 /** A clip of one colour, silent or with a tone. */
@@ -19,20 +18,15 @@ async function plain(
   { size = "160x120", seconds = 0.6, tone = true } = {},
 ): Promise<string> {
   const sound = tone ? ["-f", "lavfi", "-i", `sine=f=500:d=${seconds}`] : [];
-  const picture = ["-f", "lavfi", "-i", `color=${color}:s=${size}:r=25:d=${seconds}`];
-  await ffmpeg("-v", "error", ...picture, ...sound, "-pix_fmt", "yuv420p", path(name));
+  await draw(path(name), `color=${color}:s=${size}:r=25:d=${seconds}`, ...sound, "-pix_fmt", "yuv420p");
   return path(name);
 }
 
 const joined = (paths: readonly string[], options = {}) =>
-  make(folder, (task) =>
-    join(
-      task,
-      "cut",
-      paths.map((one) => fileOf("video", one)),
-      options,
-    ),
-  );
+  make(folder, (task) => {
+    const clips = paths.map((one) => fileOf("video", one));
+    return join(task, "cut", clips, options);
+  });
 
 describe("clips of any kind become one film", () => {
   test("of the size and rate that was asked for, as long as they are together, and heard where they are", async () => {
@@ -72,17 +66,8 @@ describe("clips of any kind become one film", () => {
   });
 
   test("upright, if a player would turn them", async () => {
-    await ffmpeg(
-      ...[
-        "-v",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        "color=red:s=80x120:r=25:d=0.5[a];color=blue:s=80x120:r=25:d=0.5[b];[a][b]hstack",
-      ],
-      ...["-pix_fmt", "yuv420p", path("flat.mp4")],
-    );
+    const halves = "color=red:s=80x120:r=25:d=0.5[a];color=blue:s=80x120:r=25:d=0.5[b];[a][b]hstack";
+    await draw(path("flat.mp4"), halves, "-pix_fmt", "yuv420p");
     await ffmpeg("-v", "error", "-i", path("flat.mp4"), "-c", "copy", "-metadata:s:v", "rotate=90", path("turned.mp4"));
     const { value, file } = await joined([path("turned.mp4")]);
     expect(value).toMatchObject({ width: 120, height: 160 });

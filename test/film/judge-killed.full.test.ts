@@ -1,14 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { viewJournal } from "../cli/support/journal.ts";
 import { Nursery } from "../cli/support/lives.ts";
 import { isFull } from "../support/sample.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 
 const KILLS = isFull ? 20 : 8;
-const folder = mkdtempSync(join(tmpdir(), "judge-killed-"));
+const folder = newFolder();
 let service: LocalService;
 let nursery: Nursery;
 
@@ -20,7 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   nursery.close();
   await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Jobs and chats that the service was paid for so far. */

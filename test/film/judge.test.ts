@@ -1,7 +1,6 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { ChatRequest } from "../../src/core/api/index.ts";
@@ -10,6 +9,7 @@ import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 import { type Checks, inspect, inspector, type JudgedChecks, type LanguageJudge } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -17,12 +17,11 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 let folder: string;
 let black: Buffer;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "judge-"));
+  folder = newFolder();
   const path = join(folder, "black.png");
   await ffmpeg("-v", "error", "-f", "lavfi", "-i", "color=black:s=64x64:d=0.1", "-frames:v", "1", path);
   black = await readFile(path);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const judge = { model: "chat-1", asks: "There is a boat.", maxCost: "0.01" };
 const judged: JudgedChecks = { notBlack: true, judge };

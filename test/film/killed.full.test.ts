@@ -1,12 +1,12 @@
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join as at } from "node:path";
-import { afterAll, beforeAll, expect } from "vitest";
+import { beforeAll, expect } from "vitest";
 import { root, startCli } from "../cli/support/cli.ts";
 import { lacksLinux, testNeeding } from "../support/absence.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { drawClip } from "./support/ffmpeg.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "killed-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 const inputs = [
   `first=${path("a.mp4")}`,
@@ -18,7 +18,6 @@ beforeAll(async () => {
   await drawClip(path("a.mp4"), { seconds: 3, size: "640x360" });
   await drawClip(path("b.mp4"), { seconds: 2, size: "360x640", fps: 30 });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const code = at(root, "test/film/fixtures/two-cuts.ts");
 const run = (cwd: string) =>

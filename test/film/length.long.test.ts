@@ -1,8 +1,7 @@
 /** Pictures and sound that do not end together: one rule, said before and after. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+
 import { join as at } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
@@ -10,21 +9,18 @@ import type { Task } from "../../src/film/film-task.ts";
 import { caption, join, type Length, mix, overlay, reframe, trim } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
-import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
+import { newFolder } from "../support/temporary-folder.ts";
+import { draw, drawClip } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "length-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 const world = localShow();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeAll(async () => {
   await drawClip(path("film.mp4"), { seconds: 3, tone: null });
-  for (const seconds of [1.37, 6.41])
-    await ffmpeg("-v", "error", "-f", "lavfi", "-i", `sine=f=300:d=${seconds}:r=48000`, path(`${seconds}.wav`));
-  await ffmpeg(
-    ...["-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x240:r=25:d=1", "-f", "lavfi", "-i", "sine=d=2"],
-    ...["-pix_fmt", "yuv420p", path("long-sound.mp4")],
-  );
+  for (const seconds of [1.37, 6.41]) await draw(path(`${seconds}.wav`), `sine=f=300:d=${seconds}:r=48000`);
+  const sound = ["-f", "lavfi", "-i", "sine=d=2"];
+  await draw(path("long-sound.mp4"), "testsrc2=s=320x240:r=25:d=1", ...sound, "-pix_fmt", "yuv420p");
 });
 
 describe.each([

@@ -1,28 +1,25 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join as at } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { readMarks } from "../../src/core/marks/index.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { colorsOf } from "../../src/film/ffmpeg/shown.ts";
 import { fitFilter, pixelsOf, rateOf } from "../../src/film/graph/frame.ts";
 import { audiogram, named, overlay, reframe, slideshow, thumbnail } from "../../src/film/index.ts";
-import { ffmpeg } from "./support/ffmpeg.ts";
+import { newFolder } from "../support/temporary-folder.ts";
+import { draw, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 import { colorAt } from "./support/measure.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "parts-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 const film = fileOf("video", path("film.mp4"));
 const [red, blue] = [fileOf("image", path("red.png")), fileOf("image", path("blue.png"))];
 const voice = fileOf("audio", at(import.meta.dirname, "../../recipes/assets/voice-sample.wav"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeAll(async () => {
-  const draw = (source: string, name: string, ...more: readonly string[]) =>
-    ffmpeg("-v", "error", "-f", "lavfi", "-i", source, ...more, path(name));
-  await draw("color=red:s=64x64:d=1", "red.png", "-frames:v", "1");
-  await draw("color=blue:s=80x60:d=1", "blue.png", "-frames:v", "1");
-  await draw("color=gray:s=320x180:r=25:d=1.2", "film.mp4", "-f", "lavfi", "-i", "sine=d=1.2", "-pix_fmt", "yuv420p");
+  const sound = ["-f", "lavfi", "-i", "sine=d=1.2"];
+  await draw(path("red.png"), "color=red:s=64x64:d=1", "-frames:v", "1");
+  await draw(path("blue.png"), "color=blue:s=80x60:d=1", "-frames:v", "1");
+  await draw(path("film.mp4"), "color=gray:s=320x180:r=25:d=1.2", ...sound, "-pix_fmt", "yuv420p");
 });
 
 test("a logo and a lower third lie where they belong, and a card comes after the film", async () => {

@@ -1,9 +1,9 @@
 /** What a step will surely refuse is said in the plan, before anything is paid. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join as at } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
 import { findFfmpeg } from "../../src/film/ffmpeg/abilities.ts";
@@ -11,12 +11,12 @@ import { lookAt } from "../../src/film/graph/clip.ts";
 import { audiogram, join, overlay, slideshow } from "../../src/film/index.ts";
 import { type Builder, type Problem, pipeline } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "film-plan-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
 const world = localShow();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function problemsOf(build: (builder: Builder<object>) => object): Promise<readonly Problem[]> {
   const given = pipeline("given", { input: z.object({}), build: build as never });

@@ -1,18 +1,18 @@
 /** Captions in scripts with and without spaces, from the left and from the right, and of words that no line holds. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { readFileSync } from "node:fs";
 import { join as at } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { alignWords } from "../../src/film/captions/align.ts";
 import { piecesOf, sentencesOf, widthOf } from "../../src/film/captions/breaks.ts";
 import { cuesOf, limitsFor, textOf } from "../../src/film/captions/cues.ts";
 import { placeLowerThird } from "../../src/film/captions/lower-third.ts";
 import { caption } from "../../src/film/index.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "scripts-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** Four of each script: short, of a usual length, long, and without a place to break. */
 const captions = {

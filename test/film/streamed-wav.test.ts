@@ -1,20 +1,20 @@
 /** WAV as speech services stream it: its header was written before anybody knew how much sound would follow. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join as at } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { damageOf, measureMedia } from "../../src/core/engine/media/media-reader.ts";
 import { previewMark } from "../../src/core/marks/index.ts";
 import { findFlaws } from "../../src/film/checks/find-flaws.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { audiogram, caption, mix } from "../../src/film/index.ts";
 import { sampled } from "../support/sample.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
-const folder = mkdtempSync(at(tmpdir(), "streamed-wav-"));
+const folder = newFolder();
 const path = (name: string) => at(folder, name);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** By the sizes that services were seen to write. */
 const sizes = {

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.ts";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../src/local-service/start.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { ask, type Body, get, made, start, uploaded } from "./support/service.ts";
 
 const reference = (media_type: string, role: string) => ({
@@ -91,7 +91,7 @@ test("the built-in models, which are compiled when they are first used, have no 
 });
 
 test("a file of a hundred models is served, each with its own schema [M1 S14]", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "catalog-test-"));
+  const folder = newFolder();
   const file = join(folder, "catalog.json");
   const modalities = ["image", "video", "audio"];
   const many = Array.from({ length: 100 }, (_, index) => {
@@ -100,7 +100,6 @@ test("a file of a hundred models is served, each with its own schema [M1 S14]", 
   });
   await writeFile(file, JSON.stringify(many));
   const service = await start({ catalog: file });
-  await rm(folder, { recursive: true });
   expect((await get(service, "/models")).body.data).toHaveLength(100);
   expect((await get(service, "/models?modality=video")).body.data).toHaveLength(33);
   const low = await ask(service, "POST", "/models/model-40/estimate", { body: { input: { prompt: "x", own_40: 39 } } });

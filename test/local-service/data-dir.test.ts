@@ -1,26 +1,14 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openDataDir } from "../../src/local-service/data-dir.ts";
 import { openStore } from "../../src/local-service/store/store.ts";
-
-const folders: string[] = [];
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "data-dir-"));
-  folders.push(folder);
-  return folder;
-}
+import { newFolder } from "../support/temporary-folder.ts";
 
 const UUID = "0b9c4c1e-7d7a-4b52-9f0e-2f6c1d3e4a5b";
 
 test("a folder of somebody's loses nothing that the service did not write, whatever it is called", async () => {
-  const root = await newFolder();
+  const root = newFolder();
   const theirs = ["photo.png", "file_photo.png", "asset_1", `${UUID}.png`, `file_${UUID}.png`, `my file_${UUID}`];
   mkdirSync(join(root, "incoming", `file_${UUID}`), { recursive: true });
   mkdirSync(join(root, "incoming", "nested"));
@@ -31,7 +19,7 @@ test("a folder of somebody's loses nothing that the service did not write, whate
 });
 
 test("partial files of a killed process are removed, and what a link leads to is not", async () => {
-  const [root, elsewhere] = [await newFolder(), await newFolder()];
+  const [root, elsewhere] = [newFolder(), newFolder()];
   const { incoming } = openDataDir(root);
   const names = ["file", "asset"].map((kind) => `${kind}_${UUID}`).concat(`render-${UUID}`);
   for (const name of names.flatMap((one) => [one, `${one}.${UUID}.part`])) writeFileSync(incoming(name), "half");
@@ -43,7 +31,7 @@ test("partial files of a killed process are removed, and what a link leads to is
 });
 
 test("work that comes once the store is closed is refused to its caller, and ends no process", async () => {
-  const store = openStore(await newFolder());
+  const store = openStore(newFolder());
   store.close();
   const late = [1, 2].map((value) => store.write(() => value));
   for (const refused of await Promise.allSettled(late)) {

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { greyMp4, greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
@@ -8,6 +6,7 @@ import { PUBLISHED_MODELS } from "../../src/local-service/catalog/builtin/publis
 import type { LocalService } from "../../src/local-service/index.ts";
 import type { MediaFile, RenderRequest } from "../../src/local-service/render/contract.ts";
 import { createRenderer } from "../../src/local-service/render/index.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { publishedInputs } from "./support/model-inputs.ts";
 import { ask, get, made, start, uploaded } from "./support/service.ts";
 
@@ -64,7 +63,7 @@ describe("the models of hosted services", () => {
 });
 
 describe("what is rendered", () => {
-  const folder = mkdtempSync(join(tmpdir(), "published-"));
+  const folder = newFolder();
   const renderer = createRenderer();
   const file = async (name: string, bytes: Uint8Array, facts: Partial<MediaFile>): Promise<MediaFile> => {
     const path = join(folder, name);
@@ -115,6 +114,5 @@ describe("what is rendered", () => {
     });
     expect(await render("elevenlabs-music", { prompt: "calm", duration_ms: 3100 })).toMatchObject({ durationMs: 3100 });
     await renderer.close();
-    rmSync(folder, { recursive: true });
   }, 60_000);
 });

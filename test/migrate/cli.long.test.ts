@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
 import { writeSnapshot } from "../../src/core/catalog/index.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
 import { ownCatalog } from "../support/built-in-catalog.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { id } from "./support/migrate-one.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 
@@ -15,9 +15,8 @@ const image = { type: "image", text_prompt: "a lighthouse" };
 
 let cwd = "";
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), "migrate-cli-"));
+  cwd = newFolder();
 });
-afterEach(() => rmSync(cwd, { recursive: true }));
 
 async function migrate(args: readonly string[], ask: ((question: string) => Promise<string>) | null = null) {
   const { io, stdout, stderr } = fakeIo({ cwd, ask });

@@ -91,8 +91,10 @@ describe("a body about a film keeps its film where a model takes films", () => {
 
   test("an upscaler restyles nothing: without another model for films the body's own model is taken, and the film to decide", () => {
     const catalog = without("motion-1", "restyle-1");
-    const { field } = migrateBodies([{ ...BODIES["a film and words"], model_slug: "acme/video-1" }], { catalog });
+    const body = { ...BODIES["a film, words and a picture"], model_slug: "acme/video-1" };
+    const { field } = migrateBodies([body], { catalog });
     expect(field("model_slug")).toMatchObject({ outcome: "converted", newValue: "video-1" });
     expect(field("video_id")).toMatchObject({ outcome: "decision", isLost: true });
+    expect(field("reference_image_ids[0]")).toMatchObject({ outcome: "decision", isLost: true });
   });
 });

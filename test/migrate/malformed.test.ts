@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type MigrationReport, migrateV2, migrateV2File } from "../../src/migrate/index.ts";
 import { readV2File } from "../../src/migrate/read/read-file.ts";
 import { ownCatalog } from "../support/built-in-catalog.ts";
 import { isFull } from "../support/sample.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 import { anyBody } from "./support/arbitraries.ts";
 
 const catalog = ownCatalog();
-const folder = mkdtempSync(join(tmpdir(), "migrate-malformed-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const good = { type: "image", text_prompt: "a lighthouse" };
 

@@ -54,34 +54,6 @@ test("the batch with inline speech has nothing left to decide", () => {
   expect(report.problems).toEqual([]);
 });
 
-/** Each kind of body that was once migrated wrongly, and what a reader of the report learns of it. */
-const HARD_CASES: readonly (readonly [string, string])[] = [
-  [
-    "a slug that is exact is not asked",
-    "`acme/image-1-t2i` | converted | product-picture: model = `image-1` | exact: image, version 1",
-  ],
-  ["a version that is not there is asked", "no v3 model has this name (only other versions exist: video-1)"],
-  ["a film that no step takes is no proof", "no step uses video\\_id (video-1 accepts no film to start from)"],
-  ["a sound comes before the speech", "audio\\_id is also given and takes precedence in v2, so no speech is generated"],
-  ["Cantonese is no Mandarin", "Chinese,Yue: speech-1 does not support yue"],
-  ["a level that the resolution does not have", "the slug contains pro, which video-1 does not offer at 720p"],
-  [
-    "a field that the model lacks is named under both names",
-    "image-1 has no num\\_inference\\_steps or inference\\_steps or steps field",
-  ],
-  [
-    "a model named within the inputs",
-    "v3 does not use v2 model ids; the most suitable model, video-1, is used for now",
-  ],
-  ["a node that is switched off", 'node "Switched off": is disabled in the flow, so it generates nothing'],
-  ["a sound cut beyond a placeholder", "v3 has no such field; a local task cuts 2000 ms off the sound"],
-  ["an expression becomes an input", "| `prompt` | text | a value that the flow fills into the field text\\_prompt |"],
-];
-
-test.each(HARD_CASES)("the report of hard-cases shows it: %s", (_name, text) => {
-  expect(readFileSync(join(folder, "hard-cases", "report.md"), "utf8")).toContain(text);
-});
-
 test("the report of hard-cases gives the reason of a body that stays open once", () => {
   const report = readFileSync(join(folder, "hard-cases", "report.md"), "utf8");
   const [, body = ""] = report.split("### Body 6");

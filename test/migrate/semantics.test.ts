@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { languageCode } from "../../src/migrate/bodies/speech.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 
@@ -116,13 +115,6 @@ describe("speech", () => {
   });
 
   test("languages become codes; one that the model does not speak is a decision", () => {
-    expect(["English", "Portuguese (Brazil)", " german ", "pt-BR", "Elvish tongue"].map(languageCode)).toEqual([
-      "en",
-      "pt",
-      "de",
-      "pt-br",
-      null,
-    ]);
     const fieldOf = (language: string) => migrateBodies([{ ...speech, language }]).field("language");
     expect(fieldOf("English")).toMatchObject({ outcome: "converted", newValue: "en" });
     expect(fieldOf("auto")).toMatchObject({ outcome: "dropped" });
@@ -372,11 +364,6 @@ describe("models", () => {
     ]);
     expect(chosen({ ai_model_id: id(1) })).toEqual(["image-1", "decision", 2]);
     expect(chosen({ ai_model_id: id(1) }, { [id(1)]: "nano-banana" })).toEqual(["nano-banana", "converted", 0]);
-  });
-
-  test("a level in the slug is the quality of the model", () => {
-    const { steps } = migrateBodies([{ type: "video", model_slug: "acme/video-1-pro", generated_video_inputs: film }]);
-    expect(steps["video-1"]).toMatchObject({ quality: "pro", resolution: "1080p" });
   });
 
   test.each([

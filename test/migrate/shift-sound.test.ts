@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { encodeSound } from "../../src/local-service/render/sound/render-speech.ts";
 import { shiftSound } from "../../src/migrate/index.ts";
+import { newFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "shift-sound-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 interface WavFacts {
   readonly rate?: number;

@@ -50,17 +50,8 @@ describe("slugs of v2 documents", () => {
     const { match, otherVersions } = findBySlug("fal/kling-15-pro-i2v", views.video);
     expect(match).toBe(null);
     expect(otherVersions).toContain("kling-16");
-  });
-
-  test.each([
-    ["fal/kling-26-pro-t2v", "video", "kling-26", "pro"],
-    ["openai/gpt-image-2-high", "image", "gpt-image-2", "high"],
-    ["fal/kling-25-turbo-pro-i2v", "video", "kling-25-turbo", "pro"],
-    ["google/nano-banana-pro-i2i", "image", "nano-banana-pro", null],
-    ["minimax/minimax-hailuo-23-fast-pro-i2v", "video", "hailuo-23-fast", "pro"],
-  ] as const)("%s is %s %s with quality %s", (slug, kind, id, quality) => {
-    const { match } = findBySlug(slug, views[kind]);
-    expect([match?.view.id, match?.quality, match?.confidence]).toEqual([id, quality, "exact"]);
+    const spelt = ["seedream-40", "seedream-45"].map((id) => modelView(id, "image"));
+    expect(findBySlug("bytedance/seedream-4", spelt).match?.confidence).not.toBe("exact");
   });
 
   /** What stands in catalogs and in v2 documents for one version, and for one set of levels. */
@@ -114,18 +105,6 @@ describe("slugs of v2 documents", () => {
       }
     }
     expect(wrong).toEqual([]);
-  });
-
-  test.each([
-    ["bytedance/seedream-4-0", "seedream-40"],
-    ["bytedance/seedream-4.0", "seedream-40"],
-    ["bytedance/seedream-5-0-pro", "seedream-50-pro"],
-    ["bytedance/seedream-4-5", "seedream-45"],
-    ["bytedance/seedream-4", null],
-  ])("%s is %s where a catalog writes versions without dots", (slug, id) => {
-    const catalog = ["seedream-40", "seedream-45", "seedream-50-pro"].map((one) => modelView(one, "image"));
-    const { match } = findBySlug(slug, catalog);
-    expect(match?.confidence === "exact" ? match.view.id : null).toBe(id);
   });
 
   test.each([

@@ -91,13 +91,6 @@ describe.each(Object.entries(catalogs))("the work of v2 bodies, with %s", (_name
 });
 
 describe("what migration got wrong", () => {
-  test("video_to_video on a model that takes no film leaves the film open", () => {
-    const body = { type: "video", video_id: id(1), reference_image_ids: [id(2)], generated_video_inputs: film };
-    const { field } = migrateBodies([{ ...body, model_slug: "acme/video-1" }]);
-    expect(field("video_id")).toMatchObject({ outcome: "decision", isLost: true });
-    expect(field("reference_image_ids[0]")).toMatchObject({ outcome: "decision", isLost: true });
-  });
-
   test("a negative prompt that the model does not take is to decide; a blank one is nothing", () => {
     const of = (negative_prompt: string) =>
       migrateBodies([{ type: "image", text_prompt: "a horse", negative_prompt }]).field("negative_prompt");
@@ -140,23 +133,10 @@ describe("what migration got wrong", () => {
     ["Portuguese (Brazil)", "pt"],
     ["English, Spanish", null],
     ["Klingon", null],
+    ["English", "en"],
+    [" german ", "de"],
+    ["pt-BR", "pt-br"],
   ])("the language %s is %s", (name, code) => expect(languageCode(name)).toBe(code));
-
-  test("a pro slug with a resolution that pro does not make is told as it is sent, and is to decide", () => {
-    const inputs = { ...film, resolution: "720p" };
-    const { steps, field } = migrateBodies([
-      { type: "video", model_slug: "acme/video-1-pro-t2v", generated_video_inputs: inputs },
-    ]);
-    const sent = steps["video-1"] as { readonly quality?: string; readonly resolution: string };
-    expect(sent.resolution).toBe("720p");
-    expect(field("model_slug")?.newValue).toBe(
-      sent.quality === undefined ? "video-1" : `video-1, quality ${sent.quality}`,
-    );
-    expect(field("generated_video_inputs.resolution")).toMatchObject({
-      outcome: "decision",
-      choices: ["quality standard at 720p", "pro at another resolution"],
-    });
-  });
 
   test("num_inference_steps and guidance_scale go to a model's steps and guidance", () => {
     const catalog = wideCatalog();

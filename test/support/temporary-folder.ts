@@ -38,3 +38,6 @@ function takesTests(folder: string): boolean {
     if (tried !== null) rmSync(tried, { recursive: true, force: true });
   }
 }
+
+/** Creates a folder that is removed at the end of the run, with all other temporary files. */
+export const newFolder = (): string => mkdtempSync(join(tmpdir(), "test-"));

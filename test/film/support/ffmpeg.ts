@@ -10,6 +10,10 @@ export async function ffmpeg(...args: readonly string[]): Promise<string> {
   return stdout + stderr;
 }
 
+/** Draws what a source of ffmpeg's own makes. */
+export const draw = (path: string, source: string, ...more: readonly string[]): Promise<string> =>
+  ffmpeg("-v", "error", "-f", "lavfi", "-i", source, ...more, path);
+
 export interface ClipSettings {
   readonly size?: string;
   readonly fps?: number | string;
@@ -24,9 +28,6 @@ export interface ClipSettings {
 export async function drawClip(path: string, settings: ClipSettings = {}): Promise<string> {
   const { size = "320x240", fps = 25, seconds = 1, tone = 440, codec = [], more = [] } = settings;
   const sound = tone === null ? [] : ["-f", "lavfi", "-i", `sine=f=${tone}:d=${seconds}:r=44100`];
-  await ffmpeg(
-    ...["-v", "error", "-f", "lavfi", "-i", `testsrc2=s=${size}:r=${fps}:d=${seconds}`, ...sound],
-    ...["-pix_fmt", "yuv420p", ...codec, ...more, path],
-  );
+  await draw(path, `testsrc2=s=${size}:r=${fps}:d=${seconds}`, ...sound, "-pix_fmt", "yuv420p", ...codec, ...more);
   return path;
 }

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { probe } from "../../../src/film/ffmpeg/probe.ts";
 import { ffmpeg } from "./ffmpeg.ts";
 
@@ -37,21 +39,13 @@ export async function colorAt(
   seconds: number,
   crop = "iw:ih:0:0",
 ): Promise<readonly [number, number, number]> {
-  const { execFile } = await import("node:child_process");
-  const { promisify } = await import("node:util");
-  const args = [
-    "-v",
-    "error",
-    "-ss",
-    String(seconds),
-    "-i",
-    path,
-    "-frames:v",
-    "1",
-    "-vf",
-    // ffmpeg scales and converts in one step by another matrix.
-    `crop=${crop},format=gbrp,scale=1:1:flags=area,format=rgb24`,
-  ];
-  const { stdout } = await promisify(execFile)("ffmpeg", [...args, "-f", "rawvideo", "-"], { encoding: "buffer" });
+  // ffmpeg scales and converts in one step by another matrix.
+  const filter = `crop=${crop},format=gbrp,scale=1:1:flags=area,format=rgb24`;
+  const frame = ["-v", "error", "-ss", String(seconds), "-i", path, "-frames:v", "1", "-vf", filter];
+  const { stdout } = await promisify(execFile)("ffmpeg", [...frame, "-f", "rawvideo", "-"], { encoding: "buffer" });
   return [stdout[0]!, stdout[1]!, stdout[2]!];
 }
+
+/** A hash of a file's coded pictures, as they are. */
+export const picturesOf = (path: string): Promise<string> =>
+  ffmpeg("-v", "error", "-i", path, "-map", "0:v", "-c", "copy", "-f", "md5", "-");

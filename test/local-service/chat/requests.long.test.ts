@@ -1,18 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import fc from "fast-check";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { ask, type Body, get, start, until } from "../support/service.ts";
 
 const inline = (png: Uint8Array) => `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
 const PATH = "/chat/completions";
 const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a mill." }] };
-const folders: string[] = [];
-
-afterEach(() => folders.splice(0).forEach((folder) => void rmSync(folder, { recursive: true, force: true })));
 
 test("all bad fields are listed at once, with their places", async () => {
   const service = await start();
@@ -109,8 +104,7 @@ test("a reader that leaves does not stop the work: the job completes and is paid
 });
 
 test("a chat that the service's end interrupts is failed and refunded at the next start", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "showrunner-chat-"));
-  folders.push(dataDir);
+  const dataDir = newFolder();
   const service = await start({ dataDir, speed: 1 });
   service.clock.manual();
   const asked = ask(service, "POST", PATH, { body: { ...said, stream: true } });

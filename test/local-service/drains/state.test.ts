@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -14,6 +11,7 @@ import {
 } from "../../../src/local-service/drains/tables.ts";
 import { openStore } from "../../../src/local-service/store/store.ts";
 import { isFull } from "../../support/sample.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ is: fc.constant("failed" as const), status: fc.constantFrom(500, null) }) },
@@ -53,7 +51,7 @@ test("in any sequence, a drain is off by itself exactly after five failures in a
 });
 
 test("events that no drain accepts are bounded in number and age; what all have accepted is deleted", () => {
-  const folder = mkdtempSync(join(tmpdir(), "local-service-outbox-"));
+  const folder = newFolder();
   const store = openStore(folder);
   try {
     const tables = drainTables(store.statements);
@@ -82,6 +80,5 @@ test("events that no drain accepts are bounded in number and age; what all have 
     expect(tables.events("other", 0, 100)).toHaveLength(10);
   } finally {
     store.close();
-    rmSync(folder, { recursive: true });
   }
 });

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findLocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { startRecorder } from "../../../src/local-service/recording/index.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const record = (folder: string) =>
   startRecorder({ baseUrl: "http://127.0.0.1:9/v3", folder, port: 0, keepMedia: false, say: () => {} } as never);
@@ -17,7 +17,7 @@ const WAYS = [
 test.each(WAYS)(
   "%s says which file hinders it where its lock is none, and not that another process has it",
   async (_, name, open, code) => {
-    const folder = await mkdtemp(join(tmpdir(), "folder-lock-"));
+    const folder = newFolder();
     const lock = join(folder, `${name}.lock`);
     await writeFile(lock, "These are somebody's notes. ".repeat(100));
     const error = await open(folder).catch((thrown: unknown) => thrown);
@@ -27,7 +27,7 @@ test.each(WAYS)(
 );
 
 test.each(WAYS)("%s says which file it cannot open", async (_, name, open, code) => {
-  const folder = await mkdtemp(join(tmpdir(), "folder-lock-"));
+  const folder = newFolder();
   const lock = join(folder, `${name}.lock`);
   await mkdir(lock);
   const error = await open(folder).catch((thrown: unknown) => thrown);

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type {
@@ -9,15 +7,13 @@ import type {
   RenderResult,
 } from "../../../src/local-service/render/contract.ts";
 import { createRenderer } from "../../../src/local-service/render/index.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 /** Creates a renderer and a folder for a test file, and removes both at its end. */
 export async function openBench(workers = 2) {
-  const folder = await mkdtemp(join(tmpdir(), "render-"));
+  const folder = newFolder();
   const renderer = createRenderer({ workers });
-  afterAll(async () => {
-    await renderer.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => renderer.close());
   const path = (name: string) => join(folder, name);
   const request = (name: string, part: Partial<RenderRequest> & Pick<RenderRequest, "kind">): RenderRequest => ({
     index: 0,
