@@ -2,6 +2,7 @@ import { lastAttempt, outputsOf, planStep } from "../../../../src/core/journal/s
 import { traitsOf } from "../../../../src/core/plan/index.ts";
 import { offered } from "../../../../src/core/run/kinds/approve.ts";
 import type { ResumeOptions, Showrunner } from "../../../../src/index.ts";
+import { promptOf } from "./plans.ts";
 import { checkThrown } from "./promises.ts";
 import { givenFileOf } from "./provider-world.ts";
 import { SimProcess } from "./sim-process.ts";
@@ -125,8 +126,16 @@ export async function change(
   if (isDriven(real)) await drive(real);
   const edit = edited === null ? {} : { edit: { [edited]: { prompt: words } }, everywhere: true };
   const pipeline = edited === null ? renamed : code;
-  if (edited !== null && real.frozen.length === 0) world.beginsToChange(edited);
+  if (edited !== null && real.frozen.length === 0 && (await isOtherPrompt(world, edited, words))) {
+    world.beginsToChange(edited);
+  }
   await drive(real, { dieIn, pauseIn, options: { pipeline, acceptChanges: true, ...edit } });
+}
+
+/** False if an earlier edit gave the step the same prompt. The edit then changes nothing, and an open request may be sent. */
+async function isOtherPrompt(world: SimWorld, path: string, words: string): Promise<boolean> {
+  const plan = (await world.state()).planned.plan.steps.find((step) => step.path === path);
+  return plan === undefined || !("input" in plan) || promptOf(plan.input) !== words;
 }
 
 export type Decision = "approve" | "pick 0" | "pick 1" | "reject";
