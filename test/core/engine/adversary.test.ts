@@ -1,6 +1,6 @@
 import "./adversary/files-in-memory.ts";
 import { beforeAll, describe, test } from "vitest";
-import { changesUnsent, clockIsSet, jobFails, passes, pricesMove, resumes } from "./adversary/commands.ts";
+import { changesUnsent, clockIsSet, decidesAnew, jobFails, passes, pricesMove, resumes } from "./adversary/commands.ts";
 import type { HalfTruth } from "./adversary/half-truths.ts";
 import { expectAllKept, expectKept } from "./adversary/kept.ts";
 import { type SimPlan, simPlans } from "./adversary/plans.ts";
@@ -133,6 +133,19 @@ describe("What the search has found stays mended:", () => {
         }),
         resumes({ budgetMicros: 1_000_000 }),
       ]),
+  );
+
+  const noFile = { on: "media", times: 2, trouble: { ...answer, status: 428 } } as const;
+
+  test.each(["completed without outputs", "one output is missing", "an output has no asset and no address"] as const)(
+    "an expired output that one answer leaves out (%s) is fetched from the next [G12]",
+    async (says) => {
+      const leavesOut = resumes({ troubles: [{ on: "job", trouble: halfTruth(says) }] });
+      await expectKept(surroundings("single"), [resumes({ troubles: [noFile] }), passes(3_000), leavesOut]);
+      // A new process learns only from the first answer that the service's clock is a day behind.
+      const skewed = surroundings("chain", { skewMs: -25 * 3_600_000 });
+      await expectKept(skewed, [resumes({ troubles: [noFile] }), decidesAnew("approve"), leavesOut]);
+    },
   );
 
   test("an upload that lapsed by the service's clock is renewed when a rerun is priced", () =>

@@ -94,28 +94,30 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/**
- * Returns true if the output has expired by the clocks of the service and this machine, or if the service refused it as
- * an input.
- */
+/** Returns true if the output has expired by the clocks of the service and this machine. */
 function mayBeGone(command: Download, context: EffectContext): boolean {
-  const output = outputOf(command, context);
   const now = context.now();
-  return output?.phase === "lapsed" || isOver(output ?? {}, Math.min(now, now + context.client.clockOffsetMs()));
+  return isOver(outputOf(command, context) ?? {}, Math.min(now, now + context.client.clockOffsetMs()));
 }
 
-/** Treats an output that the service no longer lists as available until it may have expired. */
+/**
+ * Treats an output that the service no longer lists as available. It is gone once it may have expired and the service
+ * calls it expired or keeps leaving it out.
+ */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;
   const { state, now } = context;
   const gone: RunEvent = { type: "output.expired", step, attempt, index };
-  if (attempt === 0 || mayBeGone(command, context)) return done(gone);
+  const isExpired = reason === "expired";
+  const mayBe = attempt === 0 || mayBeGone(command, context);
+  if (isExpired && (mayBe || outputOf(command, context)?.phase === "lapsed")) return done(gone);
+  const otherwise = isExpired || mayBe ? [gone] : [];
+  if (attempt === 0) return { end: "refused", events: [], otherwise };
   const { doubt } = attemptOf(state, command);
-  const expired = reason === "expired" ? [gone] : [];
   const doubtText = sentence`the job completed with output ${index}, but now ${cleanText(message)}`;
   const isNews = isNewDoubt(doubt, doubtText, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: doubtText }] : [];
-  return { end: "refused", events, otherwise: expired };
+  return { end: "refused", events, otherwise };
 }
 
 function urgency(command: Download, context: EffectContext): number {

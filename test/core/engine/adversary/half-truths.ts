@@ -93,6 +93,16 @@ export function isDenial(name: HalfTruth): boolean {
   );
 }
 
+/** True if a job's outputs are left out or only a part of a file is delivered. */
+export function withholdsOutputs(name: HalfTruth): boolean {
+  return (
+    name === "completed without outputs" ||
+    name === "one output is missing" ||
+    name === "an output has no asset and no address" ||
+    truths[name].on.some((kind) => kind === "media")
+  );
+}
+
 export function halfTruthsOf(kind: RequestKind): readonly HalfTruth[] {
   return (Object.keys(truths) as HalfTruth[]).filter((name) => (truths[name] as Truth).on.includes(kind));
 }

@@ -294,6 +294,12 @@ export class PaidService {
     return this.#options.now() >= job.createdAt + OUTPUT_LIFE_MS + ERASED_AFTER_MS;
   }
 
+  /** True if the job's outputs have expired, although they may still be there. */
+  isOver(jobId: string): boolean {
+    const job = this.jobs.get(jobId);
+    return job !== undefined && this.#options.now() >= job.createdAt + OUTPUT_LIFE_MS;
+  }
+
   #isDone(job: PaidJob): boolean {
     return this.#options.now() >= this.#doneAt(job);
   }

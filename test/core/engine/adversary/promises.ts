@@ -114,7 +114,7 @@ function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState)
   if (attempt.costMicros !== netMicros && !world.misbilled.has(job.jobId))
     world.fail(`${step.path}: cost ${attempt.costMicros}, on the service ${netMicros}`);
   if (job.failure !== null) return;
-  const isGone = world.service.isGone(job);
+  const isGone = world.isGone(job);
   for (let index = 0; index < job.outputs; index++) {
     const output: OutputState | undefined = attempt.outputs[index];
     const hash = output?.copy?.sha256;
@@ -186,6 +186,6 @@ function checkPaidOnce(world: SimWorld, state: RunState): void {
   }
 }
 
-function someGone({ service }: SimWorld): boolean {
-  return [...service.jobs.values()].some((job) => service.isGone(job));
+function someGone(world: SimWorld): boolean {
+  return [...world.service.jobs.values()].some((job) => world.isGone(job));
 }

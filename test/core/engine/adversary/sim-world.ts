@@ -5,12 +5,13 @@ import type { JournalStore } from "../../../../src/index.ts";
 import { createReferenceJournal } from "../../journal/reference-journal.ts";
 import type { Flags } from "./flags.ts";
 import { isDenial, isOtherBill } from "./half-truths.ts";
-import { PaidService, type SimRequest } from "./paid-service.ts";
+import { type PaidJob, PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
 import { ProviderWorld } from "./provider-world.ts";
 import { createSimMedia } from "./sim-media.ts";
 import { SimMoney } from "./sim-money.ts";
 import type { SimProcess } from "./sim-process.ts";
+import { SimReads } from "./sim-reads.ts";
 import { SimTime } from "./sim-time.ts";
 import { SimTroubles } from "./sim-troubles.ts";
 import { kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.ts";
@@ -67,6 +68,7 @@ export class SimWorld {
   readonly holders = new Map<string, SimProcess>();
   readonly troubles = new SimTroubles();
   readonly money = new SimMoney(this);
+  readonly #reads = new SimReads();
   readonly #log: (readonly [at: number, text: () => string])[] = [];
   broken: Violation | null = null;
   /** Expected charges above their quotes. */
@@ -195,6 +197,7 @@ export class SimWorld {
     const kind = kindOf(request);
     const key = kind === "submit" ? keyOf(request) : null;
     const trouble = this.troubles.with(kind, key);
+    this.#reads.noteRead(request, trouble, this.time.now, (jobId) => this.service.isOver(jobId));
     if (trouble === null) return null;
     if (trouble.kind === "half truth" && kind === "job" && isDenial(trouble.says)) {
       if (this.#denied.has(request.path)) return null;
@@ -212,6 +215,11 @@ export class SimWorld {
     const trouble = this.troubles.next(kind);
     if (trouble !== null) this.note(() => `${kind}: ${troubleText(trouble)}`);
     return trouble;
+  }
+
+  /** True if a job's outputs are erased, or withheld for so long after their expiry that they had to be given up. */
+  isGone(job: PaidJob): boolean {
+    return this.service.isGone(job) || this.#reads.isGivenUp(job.jobId);
   }
 
   perform(request: SimRequest) {

@@ -46,7 +46,7 @@ function whyLacking(world: SimWorld, state: RunState, step: StepState): string |
     const job = attempt.key === null ? null : world.service.jobOfKey(attempt.key);
     if (job === null || world.givenUp.has(attempt.key!)) continue;
     if (attempt.costMicros === null) return `has no bill for ${job.jobId}`;
-    if (attempt !== lastAttempt(step) || job.failure !== null || world.service.isGone(job)) continue;
+    if (attempt !== lastAttempt(step) || job.failure !== null || world.isGone(job)) continue;
     for (let index = 0; index < job.outputs; index++) {
       if (attempt.outputs[index]?.copy?.sha256 !== PaidService.hashOf(job.jobId, index))
         return `has no file of output ${index} of ${job.jobId}`;
