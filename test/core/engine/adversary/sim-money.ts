@@ -19,6 +19,8 @@ export class SimMoney {
   readonly holdOf = new Map<string, number>();
   /** Keys whose outcome or cost is unknown. */
   readonly #unbilled = new Set<string>();
+  /** Keys of jobs that took longer than their steps wait. Such a job leaves its slot to another one before it is billed. */
+  readonly #overdue = new Set<string>();
   readonly #world: SimWorld;
 
   constructor(world: SimWorld) {
@@ -29,6 +31,7 @@ export class SimMoney {
   committed(event: RunEvent, key: string | null): void {
     if (event.type === "job.submit.intended") this.holdOf.set(event.key, event.holdMicros);
     if (key === null) return;
+    if (event.type === "step.overdue") this.#overdue.add(key);
     if (UNKNOWN_COST.has(event.type)) this.#unbilled.add(key);
     if (KNOWN_COST.has(event.type)) this.#unbilled.delete(key);
   }
@@ -60,7 +63,7 @@ export class SimMoney {
       .sort((a, b) => b.micros - a.micros);
     // What was on the service when the first charge above its quote became known; a bill that is late, or of a job that
     // nobody can tell for the step's own, tells nobody.
-    const unawares = concurrency * (1 + world.priceMoves.length);
+    const unawares = (concurrency + this.#overdue.size) * (1 + world.priceMoves.length);
     const billed = excesses.filter((one) => !one.isUnbilled).slice(0, unawares);
     const excess = [...excesses.filter((one) => one.isUnbilled), ...billed].reduce(
       (sum, { micros }) => sum + micros,
