@@ -94,6 +94,8 @@ export class SimWorld {
   /** True if an estimate may have been wrong. */
   isMisquoted = false;
   readonly #intents = new Map<string, Intent>();
+  /** Withdrawn requests: by key, the processes that were asleep and may still finish sending it when they wake. */
+  readonly #withdrawn = new Map<string, ReadonlySet<object>>();
   budgetMicros: number | null;
   capMicros: number | null;
   /** The step whose change is requested now, with the first process that knows about the change. */
@@ -222,16 +224,19 @@ export class SimWorld {
     return this.service.isGone(job) || this.#reads.isGivenUp(job.jobId);
   }
 
-  perform(request: SimRequest) {
+  perform(request: SimRequest, by: SimProcess) {
     const before = this.service.jobs.size;
     const answer = this.service.handle(request);
     const key = keyOf(request);
+    // What a process that slept makes of a request that was withdrawn meanwhile, no run knows; `reconcile` lists it.
+    const isMade = this.service.jobs.size > before;
+    if (isMade && key !== null && this.#withdrawn.get(key)?.has(by) === true) this.givenUp.add(key);
     const what = key === null ? "" : ` ${key.slice(0, 8)}`;
     if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
-    if (this.service.jobs.size > before) this.checkMade(key);
+    if (isMade) this.checkMade(key);
     this.troubles.answered(key, answer.status);
     if (key === null) return answer;
-    if (this.service.jobs.size > before) this.#checkWanted(key, request);
+    if (isMade) this.#checkWanted(key, request);
     return answer;
   }
 
@@ -276,6 +281,10 @@ export class SimWorld {
       if (event.type === "job.submit.intended") {
         this.#keyOf.set(`${event.step}#${event.attempt}`, event.key);
         this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
+        this.#withdrawn.delete(event.key);
+      }
+      if (event.type === "job.submit.withdrawn") {
+        this.#withdrawn.set(this.#keyOf.get(`${event.step}#${event.attempt}`)!, new Set(this.time.frozen));
       }
       this.elsewhere.committed(event);
       // A job that the service named for a request of another model may still belong to a third request.
