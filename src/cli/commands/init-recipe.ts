@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { shellWord } from "../../core/kit/value-text.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { packageOf } from "../load/code-frame.ts";
+import { packageOf } from "../explain-error.ts";
 import type { Flags } from "../program/flags.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";
 import { castFrom } from "../project/choose-models.ts";

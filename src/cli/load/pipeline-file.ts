@@ -14,8 +14,8 @@ import { loadRun } from "../../core/view/index.ts";
 import type { Pipeline, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { codeFrame, GENERATION, importFrame } from "../explain-error.ts";
 import { visible, visibleLines } from "../text/escape.ts";
-import { codeFrame, GENERATION, importFrame } from "./code-frame.ts";
 
 function loadFailure(cause: unknown, file: string, cwd: string): CliError {
   const name = visible(relative(cwd, file) || file);
