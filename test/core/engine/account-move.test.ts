@@ -1,20 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import { accountOf } from "../../../src/core/journal/record.ts";
-import { openShowrunner, pipeline, type ResumeOptions, type RunOptions } from "../../../src/index.ts";
+import { openShowrunner, type ResumeOptions, type RunOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const gated = pipeline("gated", {
-  input: z.object({}),
-  build({ job, approve }) {
-    const face = job("face", models.image, { prompt: "a face" });
-    return { poster: job("poster", models.image, { prompt: "a poster", images: [approve("gate", face)] }) };
-  },
+const gated = pipelineOf("gated", ({ job, approve }) => {
+  const face = job("face", models.image, { prompt: "a face" });
+  return { poster: job("poster", models.image, { prompt: "a poster", images: [approve("gate", face)] }) };
 });
 
 /** A client of a service by a key at an address; it says 404 of jobs that the service does not have. */

@@ -8,6 +8,7 @@ import { OverBudgetError, pipeline, QuoteRefusedError, type RunResult, type Show
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
 /** So many pictures, each with its own prompt. */
@@ -20,19 +21,16 @@ const pictures = pipeline("pictures", {
 });
 
 /** A film whose enlarged form nobody can price before it is there, beside a picture. */
-const enlarged = pipeline("enlarged", {
-  input: z.object({}),
-  build({ job }) {
-    const film = job(
-      "film",
-      models.video,
-      { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
-      { keep: false },
-    );
-    const large = job("large", models.upscale, { source_video: film }, { keep: false });
-    const poster = job("poster", models.image, { prompt: "a boat" }, { keep: false });
-    return { large, poster };
-  },
+const enlarged = pipelineOf("enlarged", ({ job }) => {
+  const film = job(
+    "film",
+    models.video,
+    { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
+    { keep: false },
+  );
+  const large = job("large", models.upscale, { source_video: film }, { keep: false });
+  const poster = job("poster", models.image, { prompt: "a boat" }, { keep: false });
+  return { large, poster };
 });
 
 interface Prices {
@@ -207,17 +205,14 @@ test("a price that is agreed to and rises before it is paid is asked for again",
 });
 
 test("a maximum of the author's or of the operator's is part of what is agreed to", async () => {
-  const capped = pipeline("capped", {
-    input: z.object({}),
-    build({ job }) {
-      const film = job(
-        "film",
-        models.video,
-        { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
-        { keep: false },
-      );
-      return { large: job("large", models.upscale, { source_video: film }, { keep: false, maxCost: "0.50" }) };
-    },
+  const capped = pipelineOf("capped", ({ job }) => {
+    const film = job(
+      "film",
+      models.video,
+      { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
+      { keep: false },
+    );
+    return { large: job("large", models.upscale, { source_video: film }, { keep: false, maxCost: "0.50" }) };
   });
   const { show, clock, ended } = await world({ "upscale-1": 420_000 });
   const own = await during(clock, show.quote(capped, {}));
@@ -280,20 +275,17 @@ test("an edit is agreed to by the quote of it", async () => {
 
 /** Takes, whose seeds are counted, a line that a local function shows as well, and pictures for a list, where `breaks` says how that goes. */
 const mixed = ({ line = "Fresh bread", breaks }: { readonly line?: string; readonly breaks?: boolean }) =>
-  pipeline("shown", {
-    input: z.object({}),
-    build({ job, takes, task, expand }) {
-      const look = takes("look", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
-      const speech = job("speech", models.speech, { text: line, voice_id: "voice_f9b70f7b" });
-      const captions = task("captions", { lines: ["Fresh bread"] }, (given) => given);
-      if (breaks === undefined) return { look, speech, captions };
-      const words = task("words", { prompts: ["dawn"] }, ({ prompts }) => prompts);
-      const grow = (prompts: readonly string[], inner: { readonly job: typeof job }) => {
-        if (breaks) throw new Error("not yet");
-        return prompts.map((prompt, n) => inner.job(`shot${n}`, models.image, { prompt }));
-      };
-      return { look, speech, captions, shots: expand("shots", words, grow, { maxSteps: 2, maxCost: "0.20" }) };
-    },
+  pipelineOf("shown", ({ job, takes, task, expand }) => {
+    const look = takes("look", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
+    const speech = job("speech", models.speech, { text: line, voice_id: "voice_f9b70f7b" });
+    const captions = task("captions", { lines: ["Fresh bread"] }, (given) => given);
+    if (breaks === undefined) return { look, speech, captions };
+    const words = task("words", { prompts: ["dawn"] }, ({ prompts }) => prompts);
+    const grow = (prompts: readonly string[], inner: { readonly job: typeof job }) => {
+      if (breaks) throw new Error("not yet");
+      return prompts.map((prompt, n) => inner.job(`shot${n}`, models.image, { prompt }));
+    };
+    return { look, speech, captions, shots: expand("shots", words, grow, { maxSteps: 2, maxCost: "0.20" }) };
   });
 const shown = mixed({});
 
@@ -402,27 +394,23 @@ test("nothing that was not agreed to is bought, however plans and prices move be
   });
   type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
   const random = (planned: Steps) =>
-    pipeline("random", {
-      input: z.object({}),
-      build({ job }) {
-        const film = job(
-          "film",
-          models.video,
-          { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
-          { keep: false },
-        );
-        for (const [n, { model, maxCost }] of planned.entries()) {
-          const options = {
-            keep: false,
-            ...(maxCost !== null && { maxCost: `0.${String(maxCost).padStart(2, "0")}` }),
-          };
-          if (model === "image-1") job(`s${n}`, models.image, { prompt: `${n}` }, options);
-          else if (model === "speech-1")
-            job(`s${n}`, models.speech, { text: `${n}`, voice_id: "voice_stock" }, options);
-          else job(`s${n}`, models.upscale, { source_video: film }, options);
-        }
-        return { film };
-      },
+    pipelineOf("random", ({ job }) => {
+      const film = job(
+        "film",
+        models.video,
+        { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
+        { keep: false },
+      );
+      for (const [n, { model, maxCost }] of planned.entries()) {
+        const options = {
+          keep: false,
+          ...(maxCost !== null && { maxCost: `0.${String(maxCost).padStart(2, "0")}` }),
+        };
+        if (model === "image-1") job(`s${n}`, models.image, { prompt: `${n}` }, options);
+        else if (model === "speech-1") job(`s${n}`, models.speech, { text: `${n}`, voice_id: "voice_stock" }, options);
+        else job(`s${n}`, models.upscale, { source_video: film }, options);
+      }
+      return { film };
     });
   await fc.assert(
     fc.asyncProperty(life, async ({ before, steps: planned, after, other, waitMs }) => {

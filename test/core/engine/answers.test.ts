@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import {
   type Answer,
   answers,
@@ -11,48 +10,35 @@ import {
   verdicts,
 } from "../../../src/core/answers.ts";
 import { fold } from "../../../src/core/journal/events.ts";
-import { type Pipeline, pipeline } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { LATE_MODEL, PRICE_MICROS } from "../../support/answering-service.ts";
 import { openAnswering } from "../../support/answering-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { sampled } from "../../support/sample.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
-const input = z.object({});
-const alone = pipeline("alone", { input, build: ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }) });
-const uncopied = pipeline("uncopied", {
-  input,
-  build: ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }, { keep: false }) }),
+const alone = pipelineOf("alone", ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }));
+const uncopied = pipelineOf("uncopied", ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }, { keep: false }) }));
+const pair = pipelineOf("pair", ({ job, task }) => {
+  const first = job("first", "image-1", { prompt: "first" });
+  // Waits for the copy, so that an asset that is gone can go back as an upload.
+  const prompt = task("words", { first }, () => "a").value;
+  return { a: job("a", "image-1", { prompt, images: [first] }) };
 });
-const pair = pipeline("pair", {
-  input,
-  build({ job, task }) {
-    const first = job("first", "image-1", { prompt: "first" });
-    // Waits for the copy, so that an asset that is gone can go back as an upload.
-    const prompt = task("words", { first }, () => "a").value;
-    return { a: job("a", "image-1", { prompt, images: [first] }) };
-  },
-});
-const given = pipeline("given", {
-  input,
-  build: ({ job, upload }) => ({
-    a: job("a", "image-1", { prompt: "a", images: [upload("given", { bytes: PIXEL, kind: "image" })] }),
-  }),
-});
-const asking = pipeline("asking", {
-  input,
-  build: ({ chat }) => ({ a: chat("a", "chat-1", { prompt: "say something" }, { maxCost: "0.01" }) }),
-});
-const growing = pipeline("growing", {
-  input,
-  build({ task, expand }) {
-    const count = task("count", {}, () => 1);
-    return {
-      all: expand("a", count.value, (_, words) => [words.job("one", LATE_MODEL, { prompt: "one" })], {
-        maxSteps: 2,
-        yields: "image",
-      }),
-    };
-  },
+const given = pipelineOf("given", ({ job, upload }) => ({
+  a: job("a", "image-1", { prompt: "a", images: [upload("given", { bytes: PIXEL, kind: "image" })] }),
+}));
+const asking = pipelineOf("asking", ({ chat }) => ({
+  a: chat("a", "chat-1", { prompt: "say something" }, { maxCost: "0.01" }),
+}));
+const growing = pipelineOf("growing", ({ task, expand }) => {
+  const count = task("count", {}, () => 1);
+  return {
+    all: expand("a", count.value, (_, words) => [words.job("one", LATE_MODEL, { prompt: "one" })], {
+      maxSteps: 2,
+      yields: "image",
+    }),
+  };
 });
 
 interface Scenario {

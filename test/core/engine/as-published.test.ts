@@ -2,11 +2,11 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { z } from "zod";
 import { createClient } from "../../../src/core/api/index.ts";
 import { createWebhookReceiver } from "../../../src/fleet/worker/index.ts";
-import { createMemoryJournal, model, openShowrunner, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, model, openShowrunner } from "../../../src/index.ts";
 import { fakeService, json, type Reply } from "../../support/fake-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { signedHeaders, signingKey } from "../../support/signed-webhook.ts";
 import { skippingClock } from "../../support/simulated-clock.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
@@ -141,12 +141,9 @@ async function published() {
 }
 
 const image = model<{ readonly prompt: unknown; readonly language?: string }, "image">(IMAGE, { yields: "image" });
-const film = pipeline("film", {
-  input: z.object({}),
-  build({ chat, job }) {
-    const words = chat("words", CHAT, { prompt: "Describe a fox." }, { maxCost: "0.01" });
-    return { still: job("still", image, { prompt: words, language: "tlh" } as never), words: words };
-  },
+const film = pipelineOf("film", ({ chat, job }) => {
+  const words = chat("words", CHAT, { prompt: "Describe a fox." }, { maxCost: "0.01" });
+  return { still: job("still", image, { prompt: words, language: "tlh" } as never), words: words };
 });
 
 test("a catalog with language models, ids of today and suggested values is planned and priced without a problem", async () => {

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { askStatus } from "../../../src/core/engine/generate/ask-status.ts";
 import type { VideoModel } from "../../../src/core/plan/kinds/generate.ts";
-import { type Pipeline, pipeline } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { settle } from "../../support/simulated-clock.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 
@@ -60,12 +60,9 @@ class HidingModel {
 const asModel = (model: object) => model as unknown as VideoModel;
 
 function boat(model: object, attempts = 3): Pipeline {
-  return pipeline("boat", {
-    input: z.object({}),
-    build: ({ generate }) => ({
-      film: generate("film", asModel(model) as never, { prompt: "a boat" } as never, { maxCost: "0.50", attempts }),
-    }),
-  });
+  return pipelineOf("boat", ({ generate }) => ({
+    film: generate("film", asModel(model) as never, { prompt: "a boat" } as never, { maxCost: "0.50", attempts }),
+  }));
 }
 
 async function ran(world: FakeShow, of: Pipeline) {

@@ -5,11 +5,12 @@ import { type Client, pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const two = pipeline("two", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }), b: job("b", models.image, { prompt: "b" }) }),
-});
+const two = pipelineOf("two", ({ job }) => ({
+  a: job("a", models.image, { prompt: "a" }),
+  b: job("b", models.image, { prompt: "b" }),
+}));
 
 test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so [G20]", async () => {
   const { show, clock, paidService } = await openFakeShow({ balanceMicros: 100_000 });
@@ -52,12 +53,9 @@ function wrapped(paidService: FakePaidService, other: object): FakePaidService["
 }
 
 test("a paid step that nothing uses and nothing returns is a warning of the plan, and no problem", async () => {
-  const loose = pipeline("loose", {
-    input: z.object({}),
-    build: ({ job }) => {
-      job("forgotten", models.image, { prompt: "x" });
-      return { a: job("a", models.image, { prompt: "a" }) };
-    },
+  const loose = pipelineOf("loose", ({ job }) => {
+    job("forgotten", models.image, { prompt: "x" });
+    return { a: job("a", models.image, { prompt: "a" }) };
   });
   const { show } = await openFakeShow();
   const quote = await show.quote(loose, {});
@@ -107,12 +105,9 @@ test("a voice that the model does not have is found by the plan, with the neares
     paidService: Object.assign(paidService, { client: wrapped(paidService, { voices }) }),
   });
   const spoken = (voice_id: string) =>
-    pipeline("spoken", {
-      input: z.object({}),
-      build: ({ task, job }) => {
-        const text = task("text", {}, () => "hello");
-        return { speech: job("speech", models.speech, { text, voice_id }) };
-      },
+    pipelineOf("spoken", ({ task, job }) => {
+      const text = task("text", {}, () => "hello");
+      return { speech: job("speech", models.speech, { text, voice_id }) };
     });
   expect((await show.quote(spoken("voice_ben"), {})).problems).toEqual([]);
   const { problems } = await show.quote(spoken("ava"), {});

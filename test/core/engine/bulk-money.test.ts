@@ -12,6 +12,7 @@ import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
@@ -121,18 +122,15 @@ test("the wallet is read once for all rows that are priced and started together,
 test("what nothing bounds is open-ended by name, unless its maximum is set; what is said to be short costs less", async () => {
   const { show, clock } = await open({ ...SAMPLE, film: 80_000 });
   const quoted = async (ms: number | undefined, maxCost: string | undefined) => {
-    const made = pipeline("made", {
-      input: z.object({}),
-      build({ chat, job }) {
-        const text = chat("text", "chat-1", { prompt: "a line" }, { maxCost: "0.01" });
-        const expected = ms === undefined ? {} : { expect: { durationMs: ms } };
-        const voice = job("voice", models.speech, { text, voice_id: "voice_stock" }, expected);
-        const look = { prompt: "speaks", aspect_ratio: "1:1", resolution: "720p" } as const;
-        const face = job("face", models.image, { prompt: "a face" });
-        const film = job("film", models.avatar, { start_image: face, audio: voice, ...look });
-        const large = job("large", models.upscale, { source_video: film }, maxCost === undefined ? {} : { maxCost });
-        return { large };
-      },
+    const made = pipelineOf("made", ({ chat, job }) => {
+      const text = chat("text", "chat-1", { prompt: "a line" }, { maxCost: "0.01" });
+      const expected = ms === undefined ? {} : { expect: { durationMs: ms } };
+      const voice = job("voice", models.speech, { text, voice_id: "voice_stock" }, expected);
+      const look = { prompt: "speaks", aspect_ratio: "1:1", resolution: "720p" } as const;
+      const face = job("face", models.image, { prompt: "a face" });
+      const film = job("film", models.avatar, { start_image: face, audio: voice, ...look });
+      const large = job("large", models.upscale, { source_video: film }, maxCost === undefined ? {} : { maxCost });
+      return { large };
     });
     return during(clock, show.quote(made, {}));
   };

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { pipeline, type Showrunner } from "../../../src/index.ts";
+import type { Showrunner } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 type Value = NonNullable<NonNullable<Parameters<Showrunner["approve"]>[2]>["value"]>;
 
@@ -13,31 +14,25 @@ const POOR = "0.15";
 const board = z.object({ title: z.string().max(40), shots: z.array(z.string()).min(1) });
 const SAID = { title: "a quay", shots: ["a boat"] };
 
-const boards = pipeline("boards", {
-  input: z.object({}),
-  build({ chat, task, approve, choose, job }) {
-    const made = chat("board", "chat-1", { prompt: "a board" }, { schema: board, maxCost: "0.10" });
-    const fine = approve("fine", made);
-    const again = approve("again", fine.at("title"));
-    const line = approve(
-      "line",
-      task("write", {}, () => "a line"),
-    );
-    const said = choose("said", [line, made.at("title")], { by: "person" });
-    const still = approve("still", job("look", models.image, { prompt: "look" }));
-    return {
-      film: job("film", models.image, { prompt: again }),
-      end: job("end", models.image, { prompt: said, images: [still] }),
-    };
-  },
+const boards = pipelineOf("boards", ({ chat, task, approve, choose, job }) => {
+  const made = chat("board", "chat-1", { prompt: "a board" }, { schema: board, maxCost: "0.10" });
+  const fine = approve("fine", made);
+  const again = approve("again", fine.at("title"));
+  const line = approve(
+    "line",
+    task("write", {}, () => "a line"),
+  );
+  const said = choose("said", [line, made.at("title")], { by: "person" });
+  const still = approve("still", job("look", models.image, { prompt: "look" }));
+  return {
+    film: job("film", models.image, { prompt: again }),
+    end: job("end", models.image, { prompt: said, images: [still] }),
+  };
 });
 
-const single = pipeline("single", {
-  input: z.object({}),
-  build({ chat, approve, job }) {
-    const made = chat("board", "chat-1", { prompt: "a board" }, { schema: board, maxCost: "0.10" });
-    return { film: job("film", models.image, { prompt: approve("fine", made).at("title") }) };
-  },
+const single = pipelineOf("single", ({ chat, approve, job }) => {
+  const made = chat("board", "chat-1", { prompt: "a board" }, { schema: board, maxCost: "0.10" });
+  return { film: job("film", models.image, { prompt: approve("fine", made).at("title") }) };
 });
 
 type Of = typeof boards | typeof single;

@@ -2,14 +2,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, type Pipeline, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import { createMemoryJournal, type Pipeline, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector, type Moment, timesOf } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
 const catalog = builtInCatalog();
@@ -22,12 +22,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** A still, and a poster of it, whose words the code changes. */
 function film(words: string): Pipeline {
-  return pipeline("film", {
-    input: z.object({}),
-    build({ job }) {
-      const still = job("still", models.image, { prompt: "a lighthouse" });
-      return { poster: job("poster", models.image, { prompt: words, images: [still] }) };
-    },
+  return pipelineOf("film", ({ job }) => {
+    const still = job("still", models.image, { prompt: "a lighthouse" });
+    return { poster: job("poster", models.image, { prompt: words, images: [still] }) };
   });
 }
 

@@ -7,25 +7,23 @@ import { models } from "../../../recipes/models.ts";
 import { inspect } from "../../../src/film/index.ts";
 import { openShowrunner, pipeline } from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const journal = join(mkdtempSync(join(tmpdir(), "chat-models-")), "journal.db");
 const asks = { prompt: "a boat" };
-const talk = pipeline("talk", {
-  input: z.object({}),
-  build({ chat, firstOf, job, task, choose }) {
-    const milder = { onModerated: "rewrite", rewrite: { model: "rewriter-9" } } as const;
-    const still = job("still", models.image, asks, milder);
-    inspect({ task, chat, choose }, "look", job("plain", models.image, asks), {
-      judge: { model: "judge-9", asks: "It shows a boat.", maxCost: "0.01" },
-    });
-    const said = chat("said", "chat-9", asks, { maxCost: "0.01" });
-    const drawn = chat("drawn", "image-1", asks, { maxCost: "0.01" });
-    const second = firstOf("second", [
-      (one) => one.chat("a", "chat-8", asks, { maxCost: "0.01" }),
-      (one) => one.chat("b", "chat-1", asks, { maxCost: "0.01" }),
-    ]);
-    return { still, said, drawn, second };
-  },
+const talk = pipelineOf("talk", ({ chat, firstOf, job, task, choose }) => {
+  const milder = { onModerated: "rewrite", rewrite: { model: "rewriter-9" } } as const;
+  const still = job("still", models.image, asks, milder);
+  inspect({ task, chat, choose }, "look", job("plain", models.image, asks), {
+    judge: { model: "judge-9", asks: "It shows a boat.", maxCost: "0.01" },
+  });
+  const said = chat("said", "chat-9", asks, { maxCost: "0.01" });
+  const drawn = chat("drawn", "image-1", asks, { maxCost: "0.01" });
+  const second = firstOf("second", [
+    (one) => one.chat("a", "chat-8", asks, { maxCost: "0.01" }),
+    (one) => one.chat("b", "chat-1", asks, { maxCost: "0.01" }),
+  ]);
+  return { still, said, drawn, second };
 });
 
 test("A chat model that does not exist is a problem of the plan, also one that rewrites or judges, before anything is paid", async () => {
@@ -50,10 +48,10 @@ test("Of a service that is not ours it is a warning: whether it shows its chat m
     await show.close();
     await service.close();
   });
-  const plain = pipeline("plain", {
-    input: z.object({}),
-    build: ({ chat }) => ({ said: chat("said", "chat-9", asks), told: chat("told", "chat-1", asks) }),
-  });
+  const plain = pipelineOf("plain", ({ chat }) => ({
+    said: chat("said", "chat-9", asks),
+    told: chat("told", "chat-1", asks),
+  }));
   const quote = await show.quote(plain, {}, { maxUnquoted: "0.01" });
   expect(quote.problems).toEqual([]);
   expect(quote.warnings).toMatchObject([{ code: "unlisted-chat", step: "chat-9" }]);

@@ -1,23 +1,19 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { MediaBucketError } from "../../../src/core/engine/media/media-errors.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const looks = pipeline("looks", {
-  input: z.object({}),
-  build({ job, chat, approve }) {
-    const picture = job("picture", models.image, { prompt: "x" });
-    const ok = approve("ok", picture);
-    const request = { prompt: "What is it?", images: [picture] };
-    return { said: chat("said", "chat-1", request, { maxCost: "0.01", after: ok }) };
-  },
+const looks = pipelineOf("looks", ({ job, chat, approve }) => {
+  const picture = job("picture", models.image, { prompt: "x" });
+  const ok = approve("ok", picture);
+  const request = { prompt: "What is it?", images: [picture] };
+  return { said: chat("said", "chat-1", request, { maxCost: "0.01", after: ok }) };
 });
 
 /** A run whose picture is here and approved, before its chat. `trouble`: what downloads come to. */
@@ -96,14 +92,11 @@ test("a run that is stopped while the pictures are fetched again sends nothing, 
 test("a value's field that is named like our files goes to the model under its own name, also beside pictures", async () => {
   const world = await openFakeShow({ says: () => "a boat" });
   world.paidService.picture = () => greyPng(8);
-  const named = pipeline("named", {
-    input: z.object({}),
-    build({ job, task, chat }) {
-      const images = [job("picture", models.image, { prompt: "x" })];
-      const about = task("about", {}, () => ({ $file: "a.png", $$file: "b.png" }));
-      const request = { prompt: "What is it?", images, metadata: about.value };
-      return { said: chat("said", "chat-1", request, { maxCost: "0.01" }) };
-    },
+  const named = pipelineOf("named", ({ job, task, chat }) => {
+    const images = [job("picture", models.image, { prompt: "x" })];
+    const about = task("about", {}, () => ({ $file: "a.png", $$file: "b.png" }));
+    const request = { prompt: "What is it?", images, metadata: about.value };
+    return { said: chat("said", "chat-1", request, { maxCost: "0.01" }) };
   });
   const handle = await world.show.run(named, {}, { id: "x", outDir: world.outDir });
   expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });

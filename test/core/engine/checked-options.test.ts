@@ -2,26 +2,17 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import {
-  createMemoryJournal,
-  type OpenOptions,
-  openShowrunner,
-  pipeline,
-  type RunOptions,
-} from "../../../src/index.ts";
+import { createMemoryJournal, type OpenOptions, openShowrunner, type RunOptions } from "../../../src/index.ts";
 import { checkedCaller } from "../../../src/studio/handler/callers.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const gated = pipeline("gated", {
-  input: z.object({}),
-  build({ job, approve }) {
-    const still = job("still", models.image, { prompt: "a quay" });
-    return { film: job("film", models.image, { prompt: "closer", images: [approve("ok", still)] }) };
-  },
+const gated = pipelineOf("gated", ({ job, approve }) => {
+  const still = job("still", models.image, { prompt: "a quay" });
+  return { film: job("film", models.image, { prompt: "closer", images: [approve("ok", still)] }) };
 });
 
 const invalid = (option: string) => ({ code: "INVALID_OPTION", option, message: expect.not.stringContaining("  ") });

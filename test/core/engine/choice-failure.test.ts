@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 type OnFailure = "continue" | "failFast";
 type Build = Parameters<Pipeline["build"]>[0];
@@ -58,15 +58,15 @@ const CASES = {
 
 /** What is bought once a person decided, which a run that was stopped never asks for. */
 const withMore = ({ build }: Case, onFailure: OnFailure) =>
-  pipeline("p", {
-    input: z.object({}),
-    onFailure,
-    build(b) {
+  pipelineOf(
+    "p",
+    (b) => {
       const still = build(b) as never;
       const boat = b.approve("ok", b.job("boat", models.image, { prompt: "a boat" }));
       return { still, more: b.job("more", models.image, { prompt: "bigger", images: [boat] }) };
     },
-  });
+    { onFailure },
+  );
 
 const refusing = (code = "INVALID_ARGUMENT") => ({
   refuses: (_: string, body: unknown) => (JSON.stringify(body).includes(DUEL.prompt) ? apiError(400, code) : null),

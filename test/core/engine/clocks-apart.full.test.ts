@@ -1,23 +1,20 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { systemClock } from "../../../src/core/api/index.ts";
 import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
-import { openShowrunner, pipeline } from "../../../src/index.ts";
+import { openShowrunner } from "../../../src/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
 
 const MINUTE_MS = 60_000;
-const one = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-});
+const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
 describeNeeding(lacksPostgres())("Machines whose clocks are apart", () => {
   let cluster: PostgresCluster;

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { catalogOf, type JsonSchema } from "../../../src/core/catalog/index.ts";
-import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../../src/index.ts";
+import { createMemoryJournal, openShowrunner, type Showrunner } from "../../../src/index.ts";
 import { start } from "../../local-service/support/service.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { catalogWith, entryOf } from "../families/support.ts";
 
 /** Which level is meant without one is published nowhere: `standard` by default, or none. */
@@ -26,7 +27,7 @@ Accepted field combinations (one per input mode):
 const entry = entryOf("reel-1", schema);
 
 const film = (input: object, model = "reel-1") =>
-  pipeline("film", { input: z.object({}), build: ({ job }) => ({ film: job("film", model, input as never) }) });
+  pipelineOf("film", ({ job }) => ({ film: job("film", model, input as never) }));
 const unclear = { prompt: "a boat", resolution: "4K" };
 
 const world = (priceMicros: () => number | null) => openFakeShow({ catalog: catalogWith([entry]), priceMicros });
@@ -62,10 +63,9 @@ test("an input that is in no row however defaults count is refused, whatever the
 });
 
 test("takes are told once", async () => {
-  const three = pipeline("film", {
-    input: z.object({}),
-    build: ({ takes }) => ({ film: takes("film", "reel-1", unclear as never, { count: 3, choose: "first" }) }),
-  });
+  const three = pipelineOf("film", ({ takes }) => ({
+    film: takes("film", "reel-1", unclear as never, { count: 3, choose: "first" }),
+  }));
   expect((await (await world(refuse)).show.quote(three, {})).problems).toHaveLength(1);
   expect((await (await world(() => 50_000)).show.quote(three, {})).warnings).toHaveLength(1);
 });
@@ -80,23 +80,20 @@ test.each([
     priceMicros,
     says: () => said,
   });
-  const grown = pipeline("grown", {
-    input: z.object({}),
-    build({ chat, expand }) {
-      const plot = chat(
-        "plot",
-        "chat-1",
-        { prompt: "x" },
-        { schema: z.object({ scenes: z.array(z.string()) }), maxCost: "1" },
-      );
-      const films = expand(
-        "films",
-        plot.at("scenes"),
-        (scenes, { job }) => scenes.map((prompt, n) => job(`film-${n}`, "reel-1", { ...unclear, prompt } as never)),
-        { maxSteps: 2, maxCost: "1", yields: "video" },
-      );
-      return { films };
-    },
+  const grown = pipelineOf("grown", ({ chat, expand }) => {
+    const plot = chat(
+      "plot",
+      "chat-1",
+      { prompt: "x" },
+      { schema: z.object({ scenes: z.array(z.string()) }), maxCost: "1" },
+    );
+    const films = expand(
+      "films",
+      plot.at("scenes"),
+      (scenes, { job }) => scenes.map((prompt, n) => job(`film-${n}`, "reel-1", { ...unclear, prompt } as never)),
+      { maxSteps: 2, maxCost: "1", yields: "video" },
+    );
+    return { films };
   });
   const { report } = await during(clock, (await show.run(grown, {}, { id: "x", outDir })).result());
   const expansion = report.steps.find(({ path }) => path === "films");
@@ -106,13 +103,10 @@ test.each([
 test("a row that cannot be read is a warning, once for its model", async () => {
   const broken = entryOf("reel-1", { ...schema, description: `${schema.description}\n(3) needs a miracle` });
   const { show } = await openFakeShow({ catalog: catalogWith([broken]) });
-  const two = pipeline("films", {
-    input: z.object({}),
-    build: ({ job }) => ({
-      a: job("a", "reel-1", { prompt: "a", quality: "standard", resolution: "4K" } as never),
-      b: job("b", "reel-1", { prompt: "b" } as never),
-    }),
-  });
+  const two = pipelineOf("films", ({ job }) => ({
+    a: job("a", "reel-1", { prompt: "a", quality: "standard", resolution: "4K" } as never),
+    b: job("b", "reel-1", { prompt: "b" } as never),
+  }));
   const quote = await show.quote(two, {});
   expect(quote).toMatchObject({
     ok: true,

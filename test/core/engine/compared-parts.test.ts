@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import { comparedParts } from "../../../src/core/view/compared.ts";
-import { pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 type Fate = "made" | "refused" | "moderated" | "refunded" | "charged";
 const part = fc.record({
@@ -22,15 +21,12 @@ test("whatever becomes of the parts, those that were made are offered, and the c
   await fc.assert(
     fc.asyncProperty(fc.array(part, { minLength: 2, maxLength: 5 }), fc.nat(), async (parts, pick) => {
       const at = (prompt: string) => parts[Number(prompt)]!;
-      const of = pipeline("look", {
-        input: z.object({}),
-        build({ compare }) {
-          const built = parts.map((_, index) => {
-            const build = (b: StepMethods) => b.job("made", models.image, { prompt: String(index) });
-            return [`part-${index}`, build] as const;
-          });
-          return { look: compare("look", Object.fromEntries(built)) };
-        },
+      const of = pipelineOf("look", ({ compare }) => {
+        const built = parts.map((_, index) => {
+          const build = (b: StepMethods) => b.job("made", models.image, { prompt: String(index) });
+          return [`part-${index}`, build] as const;
+        });
+        return { look: compare("look", Object.fromEntries(built)) };
       });
       const world = await openFakeShow({
         priceMicros: (_, input) => at(promptOf(input)).micros,
@@ -93,10 +89,9 @@ test("whatever becomes of the parts, those that were made are offered, and the c
 
 test("what is no comparison is said with the field", async () => {
   const { show } = await openFakeShow();
-  const of = pipeline("look", {
-    input: z.object({}),
-    build: ({ compare }) => ({ look: compare("look", { a: (b) => b.job("a", models.image, { prompt: "x" }) }) }),
-  });
+  const of = pipelineOf("look", ({ compare }) => ({
+    look: compare("look", { a: (b) => b.job("a", models.image, { prompt: "x" }) }),
+  }));
   const planned = await show.plan(of, {});
   const problems = planned.ok ? [] : planned.problems;
   expect(problems[0]).toMatchObject({ code: "bad-option", step: "look", field: "parts" });

@@ -6,6 +6,7 @@ import { models } from "../../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, pipeline, type RunOptions } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { type HttpProxy, type PassingAnswer, startProxy } from "../../support/proxy.ts";
 import { skippingClock } from "../../support/simulated-clock.ts";
 
@@ -143,10 +144,9 @@ describe("an acknowledgement of something else", () => {
     const { jobId } = await client.submit({ model: "image-1", input: { prompt: "a castle of somebody else" } });
     return jobId;
   };
-  const boat = pipeline("boat", {
-    input: z.object({}),
-    build: ({ job }) => ({ boat: job("boat", models.image, { prompt: "a red boat leaves the harbour" }) }),
-  });
+  const boat = pipelineOf("boat", ({ job }) => ({
+    boat: job("boat", models.image, { prompt: "a red boat leaves the harbour" }),
+  }));
   const sail = async ({ show, id }: Awaited<ReturnType<typeof world>>) =>
     (await show.run(boat, {}, { id, outDir: join(folder, id) })).result();
 

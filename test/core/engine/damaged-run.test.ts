@@ -3,16 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const picture = pipeline("picture", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-});
+const picture = pipelineOf("picture", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
 test("a run with an event of unknown type is refused by name, and stands in no other run's way [G47]", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "damaged-run-")), "journal.db");

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { pipeline, type ResumeOptions, type RunResult } from "../../../src/index.ts";
+import type { ResumeOptions, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 interface Edit {
   readonly prompt?: (scene: string, index: number) => string;
@@ -13,22 +14,19 @@ interface Edit {
 
 /** A chat's scenes, a picture of each, and a poster of all. */
 const scenes = ({ prompt = (scene) => scene, name = "shots", question = "tell", fails = false }: Edit = {}) =>
-  pipeline("scenes", {
-    input: z.object({}),
-    build({ chat, expand, job }) {
-      const schema = z.object({ scenes: z.array(z.string()) });
-      const story = chat("story", "chat-1", { prompt: question }, { schema, maxCost: "0.01" });
-      const shots = expand(
-        name,
-        story.at("scenes"),
-        (all, words) => {
-          if (fails) throw new Error("the builder is broken");
-          return all.map((scene, index) => words.job(`shot-${index}`, models.image, { prompt: prompt(scene, index) }));
-        },
-        { maxSteps: 5, yields: "image" },
-      );
-      return { shots, poster: job("poster", models.image, { prompt: "poster", images: shots }) };
-    },
+  pipelineOf("scenes", ({ chat, expand, job }) => {
+    const schema = z.object({ scenes: z.array(z.string()) });
+    const story = chat("story", "chat-1", { prompt: question }, { schema, maxCost: "0.01" });
+    const shots = expand(
+      name,
+      story.at("scenes"),
+      (all, words) => {
+        if (fails) throw new Error("the builder is broken");
+        return all.map((scene, index) => words.job(`shot-${index}`, models.image, { prompt: prompt(scene, index) }));
+      },
+      { maxSteps: 5, yields: "image" },
+    );
+    return { shots, poster: job("poster", models.image, { prompt: "poster", images: shots }) };
   });
 
 async function ran(): Promise<FakeShow> {

@@ -14,8 +14,8 @@ import {
   type RunDocument,
 } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const nothing = z.object({});
 /** face → poster → film, and a jingle beside them. */
 const film = (
   edit: {
@@ -25,16 +25,13 @@ const film = (
     readonly noJingle?: boolean;
   } = {},
 ) =>
-  pipeline("film", {
-    input: nothing,
-    build({ job }) {
-      const face = job(edit.faceName ?? "face", models.image, { prompt: "a face" });
-      const poster = job("poster", models.image, { prompt: edit.poster ?? "a poster", images: [face] });
-      const moving = job("film", models.image, { prompt: "moves", images: [poster] });
-      const jingle = edit.noJingle ? {} : { jingle: job("jingle", models.image, { prompt: "a jingle" }) };
-      const extra = edit.extra ? { extra: job("extra", models.image, { prompt: "an extra" }) } : {};
-      return { film: moving, ...jingle, ...extra };
-    },
+  pipelineOf("film", ({ job }) => {
+    const face = job(edit.faceName ?? "face", models.image, { prompt: "a face" });
+    const poster = job("poster", models.image, { prompt: edit.poster ?? "a poster", images: [face] });
+    const moving = job("film", models.image, { prompt: "moves", images: [poster] });
+    const jingle = edit.noJingle ? {} : { jingle: job("jingle", models.image, { prompt: "a jingle" }) };
+    const extra = edit.extra ? { extra: job("extra", models.image, { prompt: "an extra" }) } : {};
+    return { film: moving, ...jingle, ...extra };
   });
 
 async function finished(world: FakeShow, budget?: string) {
@@ -109,13 +106,10 @@ describe("drift", () => {
 
   test("a changed condition makes the step stale", async () => {
     const gated = (when: boolean) =>
-      pipeline("gated", {
-        input: nothing,
-        build({ job }) {
-          const a = job("a", models.image, { prompt: "a" });
-          const b = job("b", models.image, { prompt: "b" }, when ? { when: failed(a) } : {});
-          return { a, b };
-        },
+      pipelineOf("gated", ({ job }) => {
+        const a = job("a", models.image, { prompt: "a" });
+        const b = job("b", models.image, { prompt: "b" }, when ? { when: failed(a) } : {});
+        return { a, b };
       });
     const { show, clock, outDir } = await openFakeShow();
     const run = await during(clock, show.run(gated(true), {}, { id: "x", outDir }));
@@ -226,12 +220,7 @@ describe("resuming with changed code", () => {
     const same = await during(clock, show.drift("x", renamed));
     expect(same.isSame).toBe(true);
     // The old name stands for that history: another step cannot take it.
-    const taken = pipeline("film", {
-      input: nothing,
-      build({ job }) {
-        return { face: job("face", models.image, { prompt: "another" }) };
-      },
-    });
+    const taken = pipelineOf("film", ({ job }) => ({ face: job("face", models.image, { prompt: "another" }) }));
     const error: PlanProblemsError = await during(
       clock,
       show.resume("x", { pipeline: taken, acceptChanges: true }).catch((e) => e),
@@ -274,10 +263,7 @@ describe("resuming with changed code", () => {
     const { show, clock, outDir } = world;
     const first = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
-    const broken = pipeline("film", {
-      input: nothing,
-      build: ({ job }) => ({ a: job("a", "no-such-model", { prompt: "a" }) }),
-    });
+    const broken = pipelineOf("film", ({ job }) => ({ a: job("a", "no-such-model", { prompt: "a" }) }));
     const run = await during(clock, show.resume("x", { pipeline: broken }));
     const result = await during(clock, run.result());
     expect(result.pause).toMatchObject({ reason: "drift" });
@@ -310,10 +296,7 @@ describe("changes while jobs are on the service", () => {
     const { show, clock, paidService, releaseEvery, sleeps } = await stoppedHalfway();
     expect(paidService.jobs.size).toBe(2);
     // The face changes while it is made, and the jingle is gone while it is made.
-    const other = pipeline("film", {
-      input: nothing,
-      build: ({ job }) => ({ face: job("face", models.image, { prompt: "another face" }) }),
-    });
+    const other = pipelineOf("film", ({ job }) => ({ face: job("face", models.image, { prompt: "another face" }) }));
     const drift = await during(clock, show.drift("x", other));
     expect(drift).toMatchObject({
       stale: ["face"],
@@ -372,8 +355,7 @@ describe("changes while jobs are on the service", () => {
   });
 
   test("are applied too when only those jobs were left of the run", async () => {
-    const one = (prompt: string) =>
-      pipeline("one", { input: nothing, build: ({ job }) => ({ face: job("face", models.image, { prompt }) }) });
+    const one = (prompt: string) => pipelineOf("one", ({ job }) => ({ face: job("face", models.image, { prompt }) }));
     const { show, clock, paidService, releaseEvery } = await stoppedHalfway(one("a face"));
     const run = await during(clock, show.resume("x", { pipeline: one("another face"), acceptChanges: true }));
     releaseEvery(10_000);

@@ -4,8 +4,9 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Draft } from "../../../src/core/plan/draft.ts";
 import { type Overlay, type StepEdits, withEdits, withOverlay } from "../../../src/core/plan/index.ts";
-import { type Pipeline, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** How an edit is refused: the error, and what it says or of which step. */
 interface Refused {
@@ -18,10 +19,9 @@ type Edit = NonNullable<ResumeOptions["edit"]>;
 
 /** A face and a poster of it, and words that lead to a picture each. */
 const posters = (text = "a poster"): Pipeline =>
-  pipeline("posters", {
-    input: z.object({}),
-    profiles: { loud: { steps: { poster: { fields: { prompt: "LOUD" } } } } },
-    build({ job, chat, expand }) {
+  pipelineOf(
+    "posters",
+    ({ job, chat, expand }) => {
       const face = job("face", models.image, { prompt: "a face" });
       const words = chat("words", "chat-1", { prompt: "two words" }, { schema: z.array(z.string()), maxCost: "0.01" });
       const each = expand(
@@ -32,7 +32,8 @@ const posters = (text = "a poster"): Pipeline =>
       );
       return { poster: job("poster", models.image, { prompt: text, images: [face] }), each };
     },
-  });
+    { profiles: { loud: { steps: { poster: { fields: { prompt: "LOUD" } } } } } },
+  );
 
 async function made(options: { readonly profile?: string } = {}) {
   const world = await openFakeShow({ says: () => '["one","two"]' });

@@ -2,10 +2,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type ResumeOptions, text } from "../../../src/index.ts";
+import { type Pipeline, type ResumeOptions, text } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
 /** How a line of a film comes to its captions, who looks at them, and what else says it. */
@@ -21,44 +21,41 @@ type Line = typeof line extends fc.Arbitrary<infer T> ? T : never;
 const words = (at: number, version: number) => `Words ${"abc"[at]} as of day ${version}.`;
 
 function film(lines: readonly Line[]): Pipeline {
-  return pipeline("film", {
-    input: z.object({}),
-    build({ job, task, approve, expand }) {
-      const captions = lines.map((how, at) => {
-        const said = words(at, 0);
-        const speech = job(`speech-${at}`, models.speech, { text: said, voice_id: "voice_f9b70f7b" });
-        const own = how.captions === "its own literal" ? said : speech.input("text");
-        const shown = how.captions === "a template of that" ? text`${speech.input("text")} (${at})` : own;
-        const written = task(
-          `captions-${at}`,
-          { shown },
-          async (given, { file }) => {
-            await writeFile(file("srt"), `1\n00:00:00,000 --> 00:00:02,000\n${given.shown}\n`);
-            return given.shown;
-          },
-          { files: { srt: "text" } },
-        );
-        if (how.isOnPoster) job(`poster-${at}`, models.image, { prompt: `A poster that says: ${said}` });
-        if (how.isInExpansion) {
-          const cards = task(`words-${at}`, { shown }, (given) => [given.shown]);
-          expand(
-            `cards-${at}`,
-            cards,
-            (all, within) => (all as string[]).map((one) => within.job("card", models.image, { prompt: one })),
-            { maxSteps: 1 },
-          );
-        }
-        if (how.isReviewed) approve(`fine-${at}`, written);
-        return written;
-      });
-      const all = task(
-        "all",
-        { shown: captions.map(({ value }) => value) },
-        (given, { file }) => writeFile(file("srt"), given.shown.join("\n")),
+  return pipelineOf("film", ({ job, task, approve, expand }) => {
+    const captions = lines.map((how, at) => {
+      const said = words(at, 0);
+      const speech = job(`speech-${at}`, models.speech, { text: said, voice_id: "voice_f9b70f7b" });
+      const own = how.captions === "its own literal" ? said : speech.input("text");
+      const shown = how.captions === "a template of that" ? text`${speech.input("text")} (${at})` : own;
+      const written = task(
+        `captions-${at}`,
+        { shown },
+        async (given, { file }) => {
+          await writeFile(file("srt"), `1\n00:00:00,000 --> 00:00:02,000\n${given.shown}\n`);
+          return given.shown;
+        },
         { files: { srt: "text" } },
       );
-      return { all, ...Object.fromEntries(captions.map((written, at) => [`line${at}`, written])) };
-    },
+      if (how.isOnPoster) job(`poster-${at}`, models.image, { prompt: `A poster that says: ${said}` });
+      if (how.isInExpansion) {
+        const cards = task(`words-${at}`, { shown }, (given) => [given.shown]);
+        expand(
+          `cards-${at}`,
+          cards,
+          (all, within) => (all as string[]).map((one) => within.job("card", models.image, { prompt: one })),
+          { maxSteps: 1 },
+        );
+      }
+      if (how.isReviewed) approve(`fine-${at}`, written);
+      return written;
+    });
+    const all = task(
+      "all",
+      { shown: captions.map(({ value }) => value) },
+      (given, { file }) => writeFile(file("srt"), given.shown.join("\n")),
+      { files: { srt: "text" } },
+    );
+    return { all, ...Object.fromEntries(captions.map((written, at) => [`line${at}`, written])) };
   });
 }
 

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { openShowrunner, pipeline, type RunResult, type Showrunner } from "../../../src/index.ts";
+import { openShowrunner, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), "sound-copy-"));
@@ -18,20 +18,17 @@ let seen: string | null = null;
 
 /** Two pictures; once a person has looked at one, both are used: by a local function, and by a job where asked. */
 function gated(reader: "task" | "job" | "place") {
-  return pipeline(`gated-${reader}`, {
-    input: z.object({}),
-    build({ job, approve, task }) {
-      const face = job("face", models.image, { prompt: "a face" });
-      const chosen = approve("look", job("other", models.image, { prompt: "another" }));
-      if (reader === "place") return { face, chosen };
-      if (reader === "job")
-        return { poster: job("poster", models.image, { prompt: "a poster", images: [face, chosen] }) };
-      const note = task("note", { face, chosen }, ({ face: given }) => {
-        seen = hashOf(given.path);
-        return { seen };
-      });
-      return { note };
-    },
+  return pipelineOf(`gated-${reader}`, ({ job, approve, task }) => {
+    const face = job("face", models.image, { prompt: "a face" });
+    const chosen = approve("look", job("other", models.image, { prompt: "another" }));
+    if (reader === "place") return { face, chosen };
+    if (reader === "job")
+      return { poster: job("poster", models.image, { prompt: "a poster", images: [face, chosen] }) };
+    const note = task("note", { face, chosen }, ({ face: given }) => {
+      seen = hashOf(given.path);
+      return { seen };
+    });
+    return { note };
   });
 }
 

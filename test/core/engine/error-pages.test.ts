@@ -5,17 +5,16 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, createClient } from "../../../src/core/api/index.ts";
 import { damageOf } from "../../../src/core/engine/media/media-reader.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL, TINY_MP4 } from "../../support/tiny-media.ts";
 
 const XML = '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>';
@@ -132,10 +131,7 @@ afterAll(async () => {
 });
 
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-const onePicture = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-});
+const onePicture = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
 /** A run whose outputs come from the server above. */
 async function world() {
@@ -204,12 +200,9 @@ test("an error document at the address that a provider gave is fetched again, an
       ...new MockProvider().video(),
       doGenerate: async () => ({ videos: films, warnings: [], response: {} }),
     };
-    const film = pipeline("film", {
-      input: z.object({}),
-      build: ({ generate }) => ({
-        made: generate("made", model as never, { prompt: "x" } as never, { maxCost: "0.5" }),
-      }),
-    });
+    const film = pipelineOf("film", ({ generate }) => ({
+      made: generate("made", model as never, { prompt: "x" } as never, { maxCost: "0.5" }),
+    }));
     const result = await during(
       show.clock,
       show.show.run(film, {}, { id: "x", outDir: show.outDir }).then((run) => run.result()),

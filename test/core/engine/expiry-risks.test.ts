@@ -4,6 +4,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const many = pipeline("many", {
   input: z.object({ count: z.number() }),
@@ -14,16 +15,13 @@ const many = pipeline("many", {
 
 /** a is shown to a person before b films it; `keep` says whether a is copied. */
 const gated = (keep: boolean) =>
-  pipeline("gated", {
-    input: z.object({}),
-    build({ job, approve }) {
-      const a = job("a", models.image, { prompt: "a" }, { keep });
-      const ok = approve("look", a);
-      const free = job("free", models.image, { prompt: "free", images: [a] });
-      const b = job("b", models.image, { prompt: "b", images: [ok] });
-      const c = job("c", models.image, { prompt: "c", images: [b] });
-      return { b, c, free };
-    },
+  pipelineOf("gated", ({ job, approve }) => {
+    const a = job("a", models.image, { prompt: "a" }, { keep });
+    const ok = approve("look", a);
+    const free = job("free", models.image, { prompt: "free", images: [a] });
+    const b = job("b", models.image, { prompt: "b", images: [ok] });
+    const c = job("c", models.image, { prompt: "c", images: [b] });
+    return { b, c, free };
   });
 
 describe("a quote warns of assets that may expire", () => {
@@ -48,14 +46,11 @@ describe("a quote warns of assets that may expire", () => {
     await clock.advance(60_000);
     clock.suspend(20 * 3_600_000);
     await during(clock, first.result(), 3_600_000);
-    const slow = pipeline("slow", {
-      input: z.object({}),
-      build({ job }) {
-        const a = job("a", models.image, { prompt: "a" });
-        let last = a;
-        for (let i = 0; i < 4; i++) last = job(`x${i}`, models.image, { prompt: `${i}`, images: [last] });
-        return { b: job("b", models.image, { prompt: "b", images: [a, last] }) };
-      },
+    const slow = pipelineOf("slow", ({ job }) => {
+      const a = job("a", models.image, { prompt: "a" });
+      let last = a;
+      for (let i = 0; i < 4; i++) last = job(`x${i}`, models.image, { prompt: `${i}`, images: [last] });
+      return { b: job("b", models.image, { prompt: "b", images: [a, last] }) };
     });
     const { risks } = await show.quote(slow, {});
     expect(risks.map(({ step, uses }) => ({ step, uses }))).toEqual([{ step: "b", uses: "a" }]);

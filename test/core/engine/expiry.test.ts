@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { ConnectionError, DownloadError, type Priority } from "../../../src/core/api/index.ts";
-import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
+import { type Client, createMemoryJournal, openShowrunner, type RunResult } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "expiry-"));
@@ -21,15 +21,12 @@ const faceMicros = 20_000;
 
 /** A picture that a person looks at before two more are made from it. */
 function gated(keep: boolean) {
-  return pipeline(keep ? "gated" : "gated-without-copy", {
-    input: z.object({}),
-    build({ job, approve }) {
-      const face = job("face", models.image, { prompt: "a face" }, { keep });
-      const chosen = approve("look", face);
-      const poster = job("poster", models.image, { prompt: "a poster", images: [chosen] });
-      const card = job("card", models.image, { prompt: "a card", images: [face] });
-      return { poster, card };
-    },
+  return pipelineOf(keep ? "gated" : "gated-without-copy", ({ job, approve }) => {
+    const face = job("face", models.image, { prompt: "a face" }, { keep });
+    const chosen = approve("look", face);
+    const poster = job("poster", models.image, { prompt: "a poster", images: [chosen] });
+    const card = job("card", models.image, { prompt: "a card", images: [face] });
+    return { poster, card };
   });
 }
 
@@ -100,12 +97,9 @@ describe("An approval that takes longer than the service keeps what it shows", (
 });
 
 describe("Outputs that are not here yet", () => {
-  const three = pipeline("three", {
-    input: z.object({}),
-    build({ job }) {
-      const all = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
-      return { next: job("next", models.image, { prompt: "next", images: all }), all };
-    },
+  const three = pipelineOf("three", ({ job }) => {
+    const all = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+    return { next: job("next", models.image, { prompt: "next", images: all }), all };
   });
 
   test("are downloaded before any new submit, the first to expire first [G12]", async () => {
@@ -179,10 +173,7 @@ describe("An output that the service says it does not have", () => {
     return { show, clock, at, paper: paidService, outDir: join(mediaDir, "out") };
   }
 
-  const one = pipeline("one", {
-    input: z.object({}),
-    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-  });
+  const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
   test.each(Object.entries(refusals))(
     "%s: is missing everywhere until a plain resume fetches it",
@@ -243,12 +234,9 @@ describe("An output that the service says it does not have", () => {
   });
 
   test("is waited for by the pipeline's own code that reads it", async () => {
-    const read = pipeline("read", {
-      input: z.object({}),
-      build({ job, task }) {
-        const a = job("a", models.image, { prompt: "a" });
-        return { seen: task("look", { a }, () => "seen").value };
-      },
+    const read = pipelineOf("read", ({ job, task }) => {
+      const a = job("a", models.image, { prompt: "a" });
+      return { seen: task("look", { a }, () => "seen").value };
     });
     let refusal: Error | null = apiError(404, "NOT_FOUND");
     const { show, clock, paper, outDir } = await openRefusing(() => refusal);

@@ -22,6 +22,7 @@ import { describeNeeding } from "../../support/absence.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull, points } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { fillDisk, noSmallDisk, smallDisk } from "../../support/small-disk.ts";
@@ -34,13 +35,10 @@ beforeAll(() => writeFileSync(sample, greyPng(512)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A picture and one made from it; only the second is fetched. */
-const show = pipeline("disk", {
-  input: z.object({}),
-  build({ job }) {
-    const first = job("first", models.image, { prompt: "first" }, { keep: false });
-    const last = job("last", models.image, { prompt: "last", images: [first] });
-    return { last };
-  },
+const show = pipelineOf("disk", ({ job }) => {
+  const first = job("first", models.image, { prompt: "first" }, { keep: false });
+  const last = job("last", models.image, { prompt: "last", images: [first] });
+  return { last };
 });
 const jobs = 2;
 
@@ -184,20 +182,17 @@ test.each(["writes", "looks at what was made"])(
   async (what) => {
     const { journal, outDir, open } = await world(`encode-${what}`);
     let full = true;
-    const drawn = pipeline("drawn", {
-      input: z.object({}),
-      build({ task, choose }) {
-        const draw = async (_: unknown, { file }: TaskContext) => {
-          if (full && what === "writes") throw noSpace();
-          writeFileSync(file("still"), greyPng(8));
-        };
-        const still = task("draw", {}, draw, { files: { still: "image" } }).file("still");
-        const score = () => {
-          if (full) throw noSpace();
-          return 1;
-        };
-        return { still: choose("best", [still], { by: score }) };
-      },
+    const drawn = pipelineOf("drawn", ({ task, choose }) => {
+      const draw = async (_: unknown, { file }: TaskContext) => {
+        if (full && what === "writes") throw noSpace();
+        writeFileSync(file("still"), greyPng(8));
+      };
+      const still = task("draw", {}, draw, { files: { still: "image" } }).file("still");
+      const score = () => {
+        if (full) throw noSpace();
+        return 1;
+      };
+      return { still: choose("best", [still], { by: score }) };
     });
     const runner = await open(journal);
     const run = await runner.run(drawn, {}, { id: "x", outDir });

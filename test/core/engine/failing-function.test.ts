@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { reasonLines } from "../../../src/cli/commands/follow.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, pipeline, RunResult } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const here = import.meta.filename;
 
 async function failed(build: Parameters<typeof pipeline>[1]["build"]) {
   const world = await openFakeShow();
-  const of: Pipeline = pipeline("fails", { input: z.object({}), build });
+  const of: Pipeline = pipelineOf("fails", build);
   const run = await during(world.clock, world.show.run(of, {}, { id: "x", outDir: world.outDir }));
   return { ...world, result: await during<RunResult>(world.clock, run.result()) };
 }

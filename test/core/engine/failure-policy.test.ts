@@ -13,6 +13,7 @@ import {
   type RunResult,
 } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const SPEED = 50;
@@ -38,12 +39,9 @@ const reasonOf = (result: RunResult, path: string) => result.report.steps.find((
 
 /** Three clips, and a film of those that there are. */
 const film = (onFailure: "continue" | "failFast" | ReturnType<typeof quorum>) =>
-  pipeline("film", {
-    input: z.object({}),
-    build({ job }) {
-      const clips = ["one", "two", "three"].map((name) => job(name, models.image, { prompt: `clip ${name}` }));
-      return { clips, film: job("film", models.image, { prompt: "the film", images: clips }, { onFailure }) };
-    },
+  pipelineOf("film", ({ job }) => {
+    const clips = ["one", "two", "three"].map((name) => job(name, models.image, { prompt: `clip ${name}` }));
+    return { clips, film: job("film", models.image, { prompt: "the film", images: clips }, { onFailure }) };
   });
 
 describe("on the local service", () => {
@@ -78,23 +76,22 @@ describe("on the local service", () => {
   test("quorum of the pipeline: the run has succeeded with two of three", async () => {
     world.service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
     const two = (onFailure: ReturnType<typeof quorum>) =>
-      pipeline("clips", {
-        input: z.object({}),
-        onFailure,
-        build: ({ job }) => ({
+      pipelineOf(
+        "clips",
+        ({ job }) => ({
           clips: ["one", "two", "three"].map((name) => job(name, models.image, { prompt: `clip ${name}` })),
         }),
-      });
+        { onFailure },
+      );
     expect((await through(two(quorum(2)))).status).toBe("succeeded");
     expect((await through(two(quorum(3)))).status).toBe("partial");
   });
 
   test("failFast: nothing is submitted any more, what is on the service is collected, all of it stays listed [G18]", async () => {
     world.service.faults([{ kind: "fail_job", prompt: "bad", retryable: false }]);
-    const fast = pipeline("fast", {
-      input: z.object({}),
-      onFailure: "failFast",
-      build({ job }) {
+    const fast = pipelineOf(
+      "fast",
+      ({ job }) => {
         const bad = job("bad", models.image, { prompt: "bad" });
         const slow = job("slow", models.video, {
           prompt: "slow",
@@ -105,7 +102,8 @@ describe("on the local service", () => {
         const after = [1, 2, 3].map((n) => job(`after-${n}`, models.image, { prompt: `${n}` }, { after: [slow] }));
         return { bad, slow, after };
       },
-    });
+      { onFailure: "failFast" },
+    );
     const before = world.service.stats().jobs_created;
     // Time stands still until both are accepted, and goes on for the film only once the failure is known.
     world.service.clock.manual();
@@ -132,12 +130,9 @@ describe("on the local service", () => {
 
   test("a job with failed outputs is partial and never success; its completed outputs are stored and paid pro rata", async () => {
     world.service.faults([{ kind: "fail_output", outputs: [1] }]);
-    const faces = pipeline("faces", {
-      input: z.object({}),
-      build({ job }) {
-        const made = job("faces", models.image, { prompt: "faces", num_outputs: 3 });
-        return { faces: made.outputs() };
-      },
+    const faces = pipelineOf("faces", ({ job }) => {
+      const made = job("faces", models.image, { prompt: "faces", num_outputs: 3 });
+      return { faces: made.outputs() };
     });
     const result = await through(faces);
     expect(result.status).toBe("partial");
@@ -153,12 +148,9 @@ describe("on the local service", () => {
       { kind: "fail_job", prompt: "rude", code: "MODERATION_FAILED", retryable: true },
       { kind: "fail_job", prompt: "unlucky", code: "UNAVAILABLE", retryable: true, count: 1 },
     ]);
-    const both = pipeline("both", {
-      input: z.object({}),
-      build({ job }) {
-        const rude = job("rude", models.image, { prompt: "rude" }, { attempts: 3 });
-        return { rude, unlucky: job("unlucky", models.image, { prompt: "unlucky" }) };
-      },
+    const both = pipelineOf("both", ({ job }) => {
+      const rude = job("rude", models.image, { prompt: "rude" }, { attempts: 3 });
+      return { rude, unlucky: job("unlucky", models.image, { prompt: "unlucky" }) };
     });
     const before = world.service.stats().jobs_created;
     const result = await through(both);

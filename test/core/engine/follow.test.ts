@@ -5,18 +5,16 @@ import { models } from "../../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { localShow } from "../../support/local-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const still = pipeline("still", {
   input: z.object({ prompt: z.string().default("grey") }),
   build: ({ job, input }) => ({ face: job("face", models.image, { prompt: input.prompt }) }),
 });
 
-const approved = pipeline("approved", {
-  input: z.object({}),
-  build: ({ job, approve }) => {
-    const face = job("face", models.image, { prompt: "grey" });
-    return { face: approve("ok", face, { message: "Good?" }) };
-  },
+const approved = pipelineOf("approved", ({ job, approve }) => {
+  const face = job("face", models.image, { prompt: "grey" });
+  return { face: approve("ok", face, { message: "Good?" }) };
 });
 
 const world = localShow();

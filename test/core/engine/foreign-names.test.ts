@@ -1,20 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { explainError } from "../../../src/cli/explain-error.ts";
 import { parseConcurrency } from "../../../src/cli/input/quote-options.ts";
 import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
-import { isShowrunnerError, pipeline } from "../../../src/index.ts";
+import { isShowrunnerError } from "../../../src/index.ts";
 import { errorText } from "../../../src/studio/mcp/tool-error.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Names that every object seems to have. */
 const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
 
-const plain = pipeline("plain", {
-  input: z.object({}),
-  build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "x" }) }),
-});
+const plain = pipelineOf("plain", ({ job }) => ({ picture: job("picture", models.image, { prompt: "x" }) }));
 
 async function ran() {
   const world = await openFakeShow();
@@ -59,12 +56,9 @@ describe.each(NAMES)("%s where a name is asked for", (name) => {
 });
 
 test("a step may be called so, and is made, shown and made again like any other", async () => {
-  const named = pipeline("named", {
-    input: z.object({}),
-    build: ({ job }) => ({
-      pictures: NAMES.slice(1).map((name) => job(name, models.image, { prompt: name })),
-    }),
-  });
+  const named = pipelineOf("named", ({ job }) => ({
+    pictures: NAMES.slice(1).map((name) => job(name, models.image, { prompt: name })),
+  }));
   const world = await openFakeShow();
   const handle = await world.show.run(named, {}, { id: "x", outDir: world.outDir });
   expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });

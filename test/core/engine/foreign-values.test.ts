@@ -3,24 +3,21 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { isTooDeep } from "../../../src/core/kit/json-text.ts";
 import { guarded, plainName } from "../../../src/core/run/resolve.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const LOOKALIKE = { $file: { sha256: "a".repeat(64), contentType: "image/png" }, $$file: 1 };
 
 test("an answer that looks like a file of ours reaches the code as what it is, from a chat and from a task", async () => {
   const seen: unknown[] = [];
-  const looks = pipeline("looks", {
-    input: z.object({}),
-    build({ chat, task }) {
-      const schema = z.object({ deep: z.array(z.looseObject({})) });
-      const said = chat("said", "chat-1", { prompt: "a board" }, { schema, maxCost: "0.10" });
-      const made = task("made", { said }, ({ said }) => {
-        seen.push(said);
-        return LOOKALIKE;
-      });
-      return { end: task("end", { made, all: [made] }, (input) => void seen.push(input)) };
-    },
+  const looks = pipelineOf("looks", ({ chat, task }) => {
+    const schema = z.object({ deep: z.array(z.looseObject({})) });
+    const said = chat("said", "chat-1", { prompt: "a board" }, { schema, maxCost: "0.10" });
+    const made = task("made", { said }, ({ said }) => {
+      seen.push(said);
+      return LOOKALIKE;
+    });
+    return { end: task("end", { made, all: [made] }, (input) => void seen.push(input)) };
   });
   const life = await openFakeShow({ says: () => JSON.stringify({ deep: [LOOKALIKE] }) });
   const run = await during(life.clock, life.show.run(looks, {}, { id: "x", outDir: life.outDir, budget: "5" }));
@@ -59,12 +56,9 @@ test.each([
   ["chat", 100_000],
   ["task", 501],
 ] as const)("an answer of a %s that is nested %i levels deep is refused with an error", async (kind, levels) => {
-  const deep = pipeline("deep", {
-    input: z.object({}),
-    build({ chat, task }) {
-      if (kind === "task") return { end: task("end", {}, () => JSON.parse(nested(levels)) as never) };
-      return { end: chat("end", "chat-1", { prompt: "x" }, { schema: z.array(z.any()), maxCost: "0.10", repairs: 0 }) };
-    },
+  const deep = pipelineOf("deep", ({ chat, task }) => {
+    if (kind === "task") return { end: task("end", {}, () => JSON.parse(nested(levels)) as never) };
+    return { end: chat("end", "chat-1", { prompt: "x" }, { schema: z.array(z.any()), maxCost: "0.10", repairs: 0 }) };
   });
   const life = await openFakeShow({ says: () => nested(levels) });
   const run = await during(life.clock, life.show.run(deep, {}, { id: "x", outDir: life.outDir, budget: "5" }));

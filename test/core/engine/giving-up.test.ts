@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { ConnectionError } from "../../../src/core/api/index.ts";
-import { openShowrunner, pipeline } from "../../../src/index.ts";
+import { openShowrunner } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const TASKS = 30;
 
@@ -27,14 +27,11 @@ test("What a run writes down by itself is no sign of a service that is away: it 
     throw new ConnectionError("no route", { sent: false });
   };
   const show = await openShowrunner({ client: { ...paidService.client(), submit }, journal, mediaDir, clock });
-  const busy = pipeline("busy", {
-    input: z.object({}),
-    build({ job, task }) {
-      const begun = () => new Promise<number>((resolve) => void waiting.push(() => resolve(1)));
-      let before: unknown = null;
-      for (let n = 0; n < TASKS; n++) before = task(`wait-${n}`, { before }, begun).value;
-      return { drawn: job("drawn", models.image, { prompt: "a shoe" }) };
-    },
+  const busy = pipelineOf("busy", ({ job, task }) => {
+    const begun = () => new Promise<number>((resolve) => void waiting.push(() => resolve(1)));
+    let before: unknown = null;
+    for (let n = 0; n < TASKS; n++) before = task(`wait-${n}`, { before }, begun).value;
+    return { drawn: job("drawn", models.image, { prompt: "a shoe" }) };
   });
   const run = await during(clock, show.run(busy, {}, { id: "x", outDir, giveUpAfterMs: 60_000 }));
   const result = await during(clock, run.result());

@@ -14,6 +14,7 @@ import {
   type RunResult,
 } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Ten pictures and a poster of the first; those whose prompt says so fail. */
 const shop = pipeline("shop", {
@@ -141,23 +142,20 @@ describe("resume with a corrected input", () => {
 });
 
 const scenes = (isMended: boolean) =>
-  pipeline("scenes", {
-    input: z.object({}),
-    build({ chat, expand, job }) {
-      const schema = z.object({ scenes: z.array(z.string()) });
-      const story = chat("story", "chat-1", { prompt: "tell" }, { schema, maxCost: "0.01" });
-      const shots = expand(
-        "shots",
-        story.at("scenes"),
-        (all, words) => {
-          if (!isMended) throw new Error("the builder is broken");
-          return all.map((scene, index) => words.job(`shot-${index}`, models.image, { prompt: scene }));
-        },
-        { maxSteps: 5, yields: "image" },
-      );
-      const posters = [1, 2, 3].map((n) => job(`poster-${n}`, models.image, { prompt: `poster ${n}`, images: shots }));
-      return { shots, posters };
-    },
+  pipelineOf("scenes", ({ chat, expand, job }) => {
+    const schema = z.object({ scenes: z.array(z.string()) });
+    const story = chat("story", "chat-1", { prompt: "tell" }, { schema, maxCost: "0.01" });
+    const shots = expand(
+      "shots",
+      story.at("scenes"),
+      (all, words) => {
+        if (!isMended) throw new Error("the builder is broken");
+        return all.map((scene, index) => words.job(`shot-${index}`, models.image, { prompt: scene }));
+      },
+      { maxSteps: 5, yields: "image" },
+    );
+    const posters = [1, 2, 3].map((n) => job(`poster-${n}`, models.image, { prompt: `poster ${n}`, images: shots }));
+    return { shots, posters };
   });
 
 describe("an expansion whose function failed", () => {

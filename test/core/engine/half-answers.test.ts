@@ -1,16 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { DownloadError, type JobResult } from "../../../src/core/api/index.ts";
-import { pipeline, type RunResult } from "../../../src/index.ts";
+import type { RunResult } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const pair = pipeline("pair", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a", num_outputs: 2 }).outputs() }),
-});
+const pair = pipelineOf("pair", ({ job }) => ({
+  a: job("a", models.image, { prompt: "a", num_outputs: 2 }).outputs(),
+}));
 
 type Shows = (job: JobResult) => Partial<JobResult>;
 const first = ({ outputs }: JobResult) => outputs[0]!;

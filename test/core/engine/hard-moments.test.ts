@@ -2,34 +2,28 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { createMemoryJournal, type JournalStore, openShowrunner, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, type JournalStore, openShowrunner } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
-const two = pipeline("two", {
-  input: z.object({}),
-  onFailure: "failFast",
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }), b: job("b", models.image, { prompt: "b" }) }),
+const two = pipelineOf(
+  "two",
+  ({ job }) => ({ a: job("a", models.image, { prompt: "a" }), b: job("b", models.image, { prompt: "b" }) }),
+  { onFailure: "failFast" },
+);
+
+const gated = pipelineOf("gated", ({ job, approve }) => {
+  const images = [approve("gate", job("a", models.image, { prompt: "a" }))];
+  return { b: job("b", models.image, { prompt: "b", images }), c: job("c", models.image, { prompt: "c", images }) };
 });
 
-const gated = pipeline("gated", {
-  input: z.object({}),
-  build({ job, approve }) {
-    const images = [approve("gate", job("a", models.image, { prompt: "a" }))];
-    return { b: job("b", models.image, { prompt: "b", images }), c: job("c", models.image, { prompt: "c", images }) };
-  },
-});
-
-const given = pipeline("given", {
-  input: z.object({}),
-  build({ job, upload }) {
-    const image = upload("given", { bytes: PIXEL, kind: "image" });
-    return { a: job("a", models.image, { prompt: "x", images: [image] }) };
-  },
+const given = pipelineOf("given", ({ job, upload }) => {
+  const image = upload("given", { bytes: PIXEL, kind: "image" });
+  return { a: job("a", models.image, { prompt: "x", images: [image] }) };
 });
 
 /** A Showrunner in real time on a paper service whose client is changed by hand. */

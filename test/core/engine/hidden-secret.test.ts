@@ -2,12 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { runCli } from "../../../src/cli/program.ts";
 import { createClient } from "../../../src/core/api/index.ts";
 import { generateModels, pullCatalog } from "../../../src/core/catalog/index.ts";
-import { openShowrunner, pipeline } from "../../../src/index.ts";
+import { openShowrunner } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
@@ -15,17 +14,15 @@ import { fakeIo } from "../../cli/support/fake-io.ts";
 import { serve, textUntil } from "../../studio/handler/support/served.ts";
 import { fakeService, json } from "../../support/fake-service.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { type PassingAnswer, startProxy } from "../../support/proxy.ts";
 import { isFull } from "../../support/sample.ts";
 import { leaksIn, providerKeys, secretForms } from "../../support/secret-forms.ts";
 
 const secret = "Zq3-kW9_vT7.hidden+part/of=the&key";
-const pictures = pipeline("pictures", {
-  input: z.object({}),
-  build({ job }) {
-    const look = job("look", models.image, { prompt: "a look" });
-    return { shot: job("shot", models.image, { prompt: "a shot", images: [look] }) };
-  },
+const pictures = pipelineOf("pictures", ({ job }) => {
+  const look = job("look", models.image, { prompt: "a look" });
+  return { shot: job("shot", models.image, { prompt: "a shot", images: [look] }) };
 });
 
 /** Fields of answers that only describe: whatever they say, a run goes on. */
@@ -143,16 +140,13 @@ test(`of ${repeated.length} forms of a key that a provider repeats, none is in s
   const journal = join(folder, "journal.db");
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
   const show = await openShowrunner({ client, journal, mediaDir: join(folder, "media"), notify: false });
-  const drawn = pipeline("drawn", {
-    input: z.object({}),
-    build: ({ generate }) => ({
-      all: repeated.map(({ key, text }, at) => {
-        const provider = new MockProvider("mock", [{ throws: apiCallError(401, `no access for ${text}`) }]);
-        const model = { ...provider.image(), config: { headers: { Authorization: `Key ${key}` } } };
-        return generate(`s${at}`, model, { prompt: `${at}` }, { maxCost: "0.01" });
-      }),
+  const drawn = pipelineOf("drawn", ({ generate }) => ({
+    all: repeated.map(({ key, text }, at) => {
+      const provider = new MockProvider("mock", [{ throws: apiCallError(401, `no access for ${text}`) }]);
+      const model = { ...provider.image(), config: { headers: { Authorization: `Key ${key}` } } };
+      return generate(`s${at}`, model, { prompt: `${at}` }, { maxCost: "0.01" });
     }),
-  });
+  }));
   const api = serve(show, join(folder, "sent"), { pipelines: { drawn } });
   const { id } = await api.start("repeated", {}, { at: "drawn" });
   const run = await api.until(id);

@@ -2,11 +2,10 @@ import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { leaksIn, secretForms } from "../../support/secret-forms.ts";
 
@@ -69,10 +68,9 @@ test(`of ${ANSWERS} hostile answers of a provider none ends the process, is paid
           return end.is as never;
         },
       };
-      const show = pipeline("still", {
-        input: z.object({}),
-        build: ({ generate }) => ({ a: generate("a", model, { prompt: "a still" }, { maxCost: "0.05" }) }),
-      });
+      const show = pipelineOf("still", ({ generate }) => ({
+        a: generate("a", model, { prompt: "a still" }, { maxCost: "0.05" }),
+      }));
       const world = await openFakeShow();
       const run = await world.show.run(show, {}, { id: "x", budget: "1.00", outDir: world.outDir });
       const result = await during(world.clock, run.result());

@@ -1,24 +1,20 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError } from "../../../src/core/api/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const hourMs = 3_600_000;
 const lifeMs = 24 * hourMs;
 
 /** Each picture is looked at before the next is made of it; the last is made of all of them. */
 function album(keeps: readonly boolean[]) {
-  return pipeline("album", {
-    input: z.object({}),
-    build({ job, approve }) {
-      const [first, second] = keeps.map((keep) => ({ keep }));
-      const a = job("a", models.image, { prompt: "a" }, first!);
-      const b = job("b", models.image, { prompt: "b", images: [approve("look-a", a)] }, second!);
-      return { c: job("c", models.image, { prompt: "c", images: [approve("look-b", b), a] }) };
-    },
+  return pipelineOf("album", ({ job, approve }) => {
+    const [first, second] = keeps.map((keep) => ({ keep }));
+    const a = job("a", models.image, { prompt: "a" }, first!);
+    const b = job("b", models.image, { prompt: "b", images: [approve("look-a", a)] }, second!);
+    return { c: job("c", models.image, { prompt: "c", images: [approve("look-b", b), a] }) };
   });
 }
 

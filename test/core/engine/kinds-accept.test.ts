@@ -1,24 +1,19 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-
-const nothing = z.object({});
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** A still that is looked at before its film is made; the first ones that are looked at are not accepted. */
 function film({ refused = 0, acceptAttempts = 3 } = {}) {
   const seen: string[] = [];
-  const of = pipeline("film", {
-    input: nothing,
-    build({ job }) {
-      const accept = ({ sha256 }: { sha256: string }) => {
-        seen.push(sha256);
-        return seen.length > refused ? null : ["it is black", `it is number ${seen.length}`];
-      };
-      const still = job("still", models.image, { prompt: "a boat", seed: 7 }, { accept, acceptAttempts });
-      return { film: job("film", models.image, { prompt: "closer", images: [still] }) };
-    },
+  const of = pipelineOf("film", ({ job }) => {
+    const accept = ({ sha256 }: { sha256: string }) => {
+      seen.push(sha256);
+      return seen.length > refused ? null : ["it is black", `it is number ${seen.length}`];
+    };
+    const still = job("still", models.image, { prompt: "a boat", seed: 7 }, { accept, acceptAttempts });
+    return { film: job("film", models.image, { prompt: "closer", images: [still] }) };
   });
   return { of, seen };
 }
@@ -69,14 +64,11 @@ test("once the attempts are used up nothing that uses it is paid", async () => {
 
 test("a check that throws has not looked, and causes no other attempt", async () => {
   const world = await openFakeShow();
-  const of = pipeline("thrown", {
-    input: nothing,
-    build({ job }) {
-      const accept = () => {
-        throw new Error("the model that looks is busy");
-      };
-      return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
-    },
+  const of = pipelineOf("thrown", ({ job }) => {
+    const accept = () => {
+      throw new Error("the model that looks is busy");
+    };
+    return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
   });
   const result = await ran(world, of);
   expect(result.status).toBe("failed");
@@ -95,12 +87,9 @@ test.each([
   ['a list with ""', [""]],
 ])("an `accept` that returns %s fails its check, and causes no other attempt", async (shown, returned) => {
   const world = await openFakeShow();
-  const of = pipeline("misread", {
-    input: nothing,
-    build({ job }) {
-      const accept = async () => returned as never;
-      return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
-    },
+  const of = pipelineOf("misread", ({ job }) => {
+    const accept = async () => returned as never;
+    return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
   });
   const result = await ran(world, of);
   expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
@@ -110,33 +99,28 @@ test.each([
 
 test.each([[null], [undefined], [[]]])("an `accept` that returns %j accepts", async (returned) => {
   const world = await openFakeShow();
-  const of = pipeline("fine", {
-    input: nothing,
-    build: ({ job }) => ({ still: job("still", models.image, { prompt: "a boat" }, { accept: () => returned }) }),
-  });
+  const of = pipelineOf("fine", ({ job }) => ({
+    still: job("still", models.image, { prompt: "a boat" }, { accept: () => returned }),
+  }));
   expect((await ran(world, of)).status).toBe("succeeded");
 });
 
 test("what the machine lacks for a check is a problem of the plan", async () => {
   const world = await openFakeShow();
   const accept = Object.assign(() => null, { requires: () => "no ffmpeg is here. Install it" });
-  const of = pipeline("lacking", {
-    input: nothing,
-    build: ({ job }) => ({ still: job("still", models.image, { prompt: "a boat" }, { accept }) }),
-  });
+  const of = pipelineOf("lacking", ({ job }) => ({
+    still: job("still", models.image, { prompt: "a boat" }, { accept }),
+  }));
   const quote = await during(world.clock, world.show.quote(of, {}));
   expect(quote).toMatchObject({ ok: false, problems: [{ code: "missing-requirement", step: "still/1-ok" }] });
 });
 
 test("options that are none are found while the pipeline is planned", async () => {
   const world = await openFakeShow();
-  const of = pipeline("wrong", {
-    input: nothing,
-    build({ job }) {
-      const accept = "not black" as never;
-      job("one", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 0 });
-      return { two: job("two", models.image, { prompt: "a boat" }, { acceptAttempts: 2 } as never) };
-    },
+  const of = pipelineOf("wrong", ({ job }) => {
+    const accept = "not black" as never;
+    job("one", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 0 });
+    return { two: job("two", models.image, { prompt: "a boat" }, { acceptAttempts: 2 } as never) };
   });
   const quote = await during(world.clock, world.show.quote(of, {}));
   const problems = quote.ok ? [] : quote.problems.map(({ step, field }) => [step, field]);

@@ -7,35 +7,33 @@ import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { pipeline, type ResumeOptions, type RunResult } from "../../../src/index.ts";
+import type { ResumeOptions, RunResult } from "../../../src/index.ts";
 import { FILM } from "../../../src/local-service/start.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });
 
 /** A chat's scenes, a picture of each, a sheet of all, and a poster of the sheet. */
-const scenes = pipeline("scenes", {
-  input: z.object({}),
-  build({ chat, expand, task, job }) {
-    const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-    const shots = expand(
-      "shots",
-      story.at("scenes"),
-      (all, words) => all.map((prompt, index) => words.job(`shot-${index}`, models.image, { prompt })),
-      { maxSteps: 5 },
-    );
-    const sheet = task(
-      "sheet",
-      { shots },
-      (given, { file }) => {
-        writeFileSync(file("sheet"), greyPng(512));
-        return given.shots.length;
-      },
-      { files: { sheet: "image" } },
-    );
-    return { shots, count: sheet.value, poster: job("poster", models.image, { prompt: "poster", images: [sheet] }) };
-  },
+const scenes = pipelineOf("scenes", ({ chat, expand, task, job }) => {
+  const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+  const shots = expand(
+    "shots",
+    story.at("scenes"),
+    (all, words) => all.map((prompt, index) => words.job(`shot-${index}`, models.image, { prompt })),
+    { maxSteps: 5 },
+  );
+  const sheet = task(
+    "sheet",
+    { shots },
+    (given, { file }) => {
+      writeFileSync(file("sheet"), greyPng(512));
+      return given.shots.length;
+    },
+    { files: { sheet: "image" } },
+  );
+  return { shots, count: sheet.value, poster: job("poster", models.image, { prompt: "poster", images: [sheet] }) };
 });
 
 async function ran(world: FakeShow): Promise<RunResult> {
@@ -96,10 +94,9 @@ test("garbage collection keeps files of tasks as long as their run", async () =>
 
 test("a run that waits for a decision is never old enough to be collected", async () => {
   const world = await openFakeShow({ says: growing });
-  const gated = pipeline("gated", {
-    input: z.object({}),
-    build: ({ job, approve }) => ({ face: approve("go", job("face", models.image, { prompt: "a face" })) }),
-  });
+  const gated = pipelineOf("gated", ({ job, approve }) => ({
+    face: approve("go", job("face", models.image, { prompt: "a face" })),
+  }));
   const handle = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir }));
   expect((await during(world.clock, handle.result())).pause?.reason).toBe("approval");
   await world.clock.advance(400 * 24 * 3_600_000);
@@ -129,24 +126,21 @@ test("films, sound and pictures are measured by their bytes, and one kind is not
 });
 
 /** The story's scenes say the kind of each step of the expansion. */
-const kinds = pipeline("kinds", {
-  input: z.object({}),
-  build({ chat, expand }) {
-    const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-    const one = expand(
-      "one",
-      story.at("scenes"),
-      (all, words) => {
-        const [kind] = all;
-        if (kind === "job") words.job("made", models.image, { prompt: "a boat" });
-        else if (kind === "task") words.task("made", {}, () => "a boat");
-        else words.chat("made", "chat-1", { prompt: "a boat" }, { maxCost: "0.01" });
-        return words.job("kept", models.image, { prompt: "a harbour" });
-      },
-      { maxSteps: 2 },
-    );
-    return { one };
-  },
+const kinds = pipelineOf("kinds", ({ chat, expand }) => {
+  const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+  const one = expand(
+    "one",
+    story.at("scenes"),
+    (all, words) => {
+      const [kind] = all;
+      if (kind === "job") words.job("made", models.image, { prompt: "a boat" });
+      else if (kind === "task") words.task("made", {}, () => "a boat");
+      else words.chat("made", "chat-1", { prompt: "a boat" }, { maxCost: "0.01" });
+      return words.job("kept", models.image, { prompt: "a harbour" });
+    },
+    { maxSteps: 2 },
+  );
+  return { one };
 });
 
 test.each([

@@ -1,15 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type ChatRequest, ConnectionError } from "../../../src/core/api/index.ts";
 import { eventText } from "../../../src/core/journal/events.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Reference } from "../../../src/core/plan/plan.ts";
-import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
@@ -374,14 +373,11 @@ test("whatever becomes of each request, the question ends, every answer is on th
 
 /** A chat that looks at what two jobs make. */
 const looks = (num_outputs: 1 | 2 = 1) =>
-  pipeline("looks", {
-    input: z.object({}),
-    build({ job, chat }) {
-      const picture = job("picture", models.image, { prompt: "x", num_outputs });
-      return {
-        said: chat("said", "chat-1", { prompt: "What is it?", images: [picture.outputs()] }, { maxCost: "0.01" }),
-      };
-    },
+  pipelineOf("looks", ({ job, chat }) => {
+    const picture = job("picture", models.image, { prompt: "x", num_outputs });
+    return {
+      said: chat("said", "chat-1", { prompt: "What is it?", images: [picture.outputs()] }, { maxCost: "0.01" }),
+    };
   });
 
 const urlsOf = (request: ChatRequest) =>

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const nothing = z.object({});
 const prompt = "a face";
 
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
@@ -21,10 +21,9 @@ function statuses({ report }: RunResult) {
 }
 
 describe("takes of which the first good one counts", () => {
-  const first = pipeline("first", {
-    input: nothing,
-    build: ({ takes }) => ({ face: takes("face", models.image, { prompt }, { count: 3, choose: "first" }) }),
-  });
+  const first = pipelineOf("first", ({ takes }) => ({
+    face: takes("face", models.image, { prompt }, { count: 3, choose: "first" }),
+  }));
   const fatal = { code: "INVALID_ARGUMENT", retryable: false };
 
   test("make no further one once there is one", async () => {
@@ -39,10 +38,9 @@ describe("takes of which the first good one counts", () => {
 
   test("go on after a failure, until one is good", async () => {
     const world = await openFakeShow({ fails: (_, body) => (JSON.parse(body).seed === 7 ? fatal : null) });
-    const seeded = pipeline("seeded", {
-      input: nothing,
-      build: ({ takes }) => ({ face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "first" }) }),
-    });
+    const seeded = pipelineOf("seeded", ({ takes }) => ({
+      face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "first" }),
+    }));
     const result = await ran(world, seeded);
     expect(result.status).toBe("succeeded");
     expect(statuses(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
@@ -59,10 +57,7 @@ describe("takes of which the first good one counts", () => {
 
 describe("a scoring function", () => {
   const scored = (choose: (candidate: { readonly index: number; readonly path: string }) => number | Promise<number>) =>
-    pipeline("scored", {
-      input: nothing,
-      build: ({ takes }) => ({ face: takes("face", models.image, { prompt }, { count: 3, choose }) }),
-    });
+    pipelineOf("scored", ({ takes }) => ({ face: takes("face", models.image, { prompt }, { count: 3, choose }) }));
   const pickOf = ({ report }: RunResult) => report.steps.find(({ path }) => path === "face/pick")!;
 
   test("chooses the highest, the first of equals", async () => {
@@ -80,12 +75,9 @@ describe("a scoring function", () => {
     const fails = (_model: string, body: string) =>
       JSON.parse(body).seed === 1 ? { code: "INVALID_ARGUMENT", retryable: false } : null;
     const world = await openFakeShow({ fails });
-    const two = pipeline("two", {
-      input: nothing,
-      build: ({ takes }) => ({
-        face: takes("face", models.image, { prompt, seed: 1 }, { count: 2, choose: () => 1 }),
-      }),
-    });
+    const two = pipelineOf("two", ({ takes }) => ({
+      face: takes("face", models.image, { prompt, seed: 1 }, { count: 2, choose: () => 1 }),
+    }));
     expect(pickOf(await ran(world, two))).toMatchObject({ chosen: { step: "face/2", index: 0 } });
   });
 
@@ -126,14 +118,11 @@ describe("a scoring function", () => {
 });
 
 describe("a person's decision", () => {
-  const gated = pipeline("gated", {
-    input: nothing,
-    build({ job, approve, choose }) {
-      const faces = job("faces", models.image, { prompt, num_outputs: 3 });
-      const one = choose("one", faces.outputs(), { by: "person", message: "which face?" });
-      const go = approve("go", one);
-      return { film: job("film", models.image, { prompt: "with it", images: [go] }) };
-    },
+  const gated = pipelineOf("gated", ({ job, approve, choose }) => {
+    const faces = job("faces", models.image, { prompt, num_outputs: 3 });
+    const one = choose("one", faces.outputs(), { by: "person", message: "which face?" });
+    const go = approve("go", one);
+    return { film: job("film", models.image, { prompt: "with it", images: [go] }) };
   });
 
   test("pauses the run with what to do, and is applied on resume", async () => {
@@ -165,12 +154,9 @@ describe("a person's decision", () => {
     const world = await openFakeShow({
       fails: (_, body) => (JSON.parse(body).seed === 7 ? { code: "INVALID_ARGUMENT", retryable: false } : null),
     });
-    const cast = pipeline("cast", {
-      input: nothing,
-      build: ({ takes }) => ({
-        face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "person" }),
-      }),
-    });
+    const cast = pipelineOf("cast", ({ takes }) => ({
+      face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "person" }),
+    }));
     expect((await ran(world, cast)).pause?.reason).toBe("approval");
     const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
     await expect(pick("face/4")).rejects.toThrow(
@@ -205,13 +191,10 @@ describe("a person's decision", () => {
     const slow = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const busy = pipeline("busy", {
-      input: nothing,
-      build({ job, task, approve }) {
-        const face = approve("go", job("face", models.image, { prompt }));
-        const waits = task("waits", {}, () => slow);
-        return { film: job("film", models.image, { prompt: "with it", images: [face] }), waited: waits.value };
-      },
+    const busy = pipelineOf("busy", ({ job, task, approve }) => {
+      const face = approve("go", job("face", models.image, { prompt }));
+      const waits = task("waits", {}, () => slow);
+      return { film: job("film", models.image, { prompt: "with it", images: [face] }), waited: waits.value };
     });
     const world = await openFakeShow();
     const handle = await world.show.run(busy, {}, { id: "x", outDir: world.outDir });
@@ -233,18 +216,15 @@ describe("a person's decision", () => {
 
   test("about a value lets just that value pass", async () => {
     const world = await openFakeShow({ says: () => '{"lines":["one","two"]}' });
-    const told = pipeline("told", {
-      input: nothing,
-      build({ chat, approve, task }) {
-        const story = chat(
-          "story",
-          "chat-1",
-          { prompt },
-          { schema: z.object({ lines: z.array(z.string()) }), maxCost: "1" },
-        );
-        const line = approve("line", story.at("lines").at(1));
-        return { loud: task("loud", { line }, (given) => given.line.toUpperCase()).value };
-      },
+    const told = pipelineOf("told", ({ chat, approve, task }) => {
+      const story = chat(
+        "story",
+        "chat-1",
+        { prompt },
+        { schema: z.object({ lines: z.array(z.string()) }), maxCost: "1" },
+      );
+      const line = approve("line", story.at("lines").at(1));
+      return { loud: task("loud", { line }, (given) => given.line.toUpperCase()).value };
     });
     expect((await ran(world, told)).pause?.reason).toBe("approval");
     await world.show.approve("x", "line");

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const nothing = z.object({});
 const told = z.object({ scenes: z.array(z.object({ prompt: z.string() })) });
 const says = (count: number) => () =>
   JSON.stringify({ scenes: Array.from({ length: count }, (_, index) => ({ prompt: `scene ${index}` })) });
@@ -22,18 +22,15 @@ function stepOf({ report }: RunResult, wanted: string) {
 
 /** A chat that tells scenes, and a picture of each. */
 function scenesOf(bounds: { maxSteps: number; maxCost?: string }): Pipeline {
-  return pipeline("scenes", {
-    input: nothing,
-    build({ chat, expand }) {
-      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-      const shots = expand(
-        "shots",
-        story.at("scenes"),
-        (scenes, words) => scenes.map(({ prompt }, index) => words.job(`shot-${index}`, models.image, { prompt })),
-        bounds,
-      );
-      return { shots };
-    },
+  return pipelineOf("scenes", ({ chat, expand }) => {
+    const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+    const shots = expand(
+      "shots",
+      story.at("scenes"),
+      (scenes, words) => scenes.map(({ prompt }, index) => words.job(`shot-${index}`, models.image, { prompt })),
+      bounds,
+    );
+    return { shots };
   });
 }
 
@@ -73,19 +70,16 @@ describe("an expansion that may not be", () => {
 
   test("for mistakes tells all of them", async () => {
     const world = await openFakeShow({ says: says(2) });
-    const wrong = pipeline("wrong", {
-      input: nothing,
-      build({ chat, expand }) {
-        const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-        const shots = expand(
-          "shots",
-          story.at("scenes"),
-          (scenes, words) =>
-            scenes.map(({ prompt }, index) => words.job(`shot-${index}`, "image-1", { prompt, colour: "red" })),
-          { maxSteps: 5 },
-        );
-        return { shots };
-      },
+    const wrong = pipelineOf("wrong", ({ chat, expand }) => {
+      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+      const shots = expand(
+        "shots",
+        story.at("scenes"),
+        (scenes, words) =>
+          scenes.map(({ prompt }, index) => words.job(`shot-${index}`, "image-1", { prompt, colour: "red" })),
+        { maxSteps: 5 },
+      );
+      return { shots };
     });
     const reason = stepOf(await ran(world, wrong), "shots").reason;
     expect(reason).toMatch(/shots\/shot-0 input\.colour: .*; shots\/shot-1 input\.colour: /s);
@@ -94,21 +88,18 @@ describe("an expansion that may not be", () => {
 
   test("because its function throws says what it threw", async () => {
     const world = await openFakeShow({ says: says(1) });
-    const throwing = pipeline("throwing", {
-      input: nothing,
-      build({ chat, expand }) {
-        const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-        const shots = expand(
-          "shots",
-          story.at("scenes"),
-          (scenes, words) => {
-            if (scenes.length > 0) throw new Error("no scene is good enough");
-            return words.job("never", models.image, { prompt: "x" });
-          },
-          { maxSteps: 5 },
-        );
-        return { shots };
-      },
+    const throwing = pipelineOf("throwing", ({ chat, expand }) => {
+      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+      const shots = expand(
+        "shots",
+        story.at("scenes"),
+        (scenes, words) => {
+          if (scenes.length > 0) throw new Error("no scene is good enough");
+          return words.job("never", models.image, { prompt: "x" });
+        },
+        { maxSteps: 5 },
+      );
+      return { shots };
     });
     expect(stepOf(await ran(world, throwing), "shots").reason).toMatch(/no scene is good enough/);
   });
@@ -116,35 +107,32 @@ describe("an expansion that may not be", () => {
 
 test("expansions nest, and their functions are found again by whoever resumes with the code", async () => {
   const calls: string[] = [];
-  const nested = pipeline("nested", {
-    input: nothing,
-    build({ chat, expand, task, approve }) {
-      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-      const go = approve("go", story);
-      const shots = expand(
-        "shots",
-        go.at("scenes"),
-        (scenes, outer) =>
-          scenes.map(({ prompt }, index) => {
-            const words = outer.task(`words-${index}`, { prompt }, (given) => given.prompt.split(" "));
-            const drawn = outer.expand(
-              `drawn-${index}`,
-              words.value,
-              (parts, inner) =>
-                parts.map((part, at) =>
-                  inner.task(`part-${at}`, { part }, (given) => {
-                    calls.push(given.part);
-                    return given.part.length;
-                  }),
-                ),
-              { maxSteps: 4, yields: "value" },
-            );
-            return outer.task(`sum-${index}`, { drawn }, (given) => given.drawn.reduce((sum, one) => sum + one, 0));
-          }),
-        { maxSteps: 20, yields: "value" },
-      );
-      return { total: task("total", { shots }, (given) => given.shots.join("+")).value };
-    },
+  const nested = pipelineOf("nested", ({ chat, expand, task, approve }) => {
+    const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+    const go = approve("go", story);
+    const shots = expand(
+      "shots",
+      go.at("scenes"),
+      (scenes, outer) =>
+        scenes.map(({ prompt }, index) => {
+          const words = outer.task(`words-${index}`, { prompt }, (given) => given.prompt.split(" "));
+          const drawn = outer.expand(
+            `drawn-${index}`,
+            words.value,
+            (parts, inner) =>
+              parts.map((part, at) =>
+                inner.task(`part-${at}`, { part }, (given) => {
+                  calls.push(given.part);
+                  return given.part.length;
+                }),
+              ),
+            { maxSteps: 4, yields: "value" },
+          );
+          return outer.task(`sum-${index}`, { drawn }, (given) => given.drawn.reduce((sum, one) => sum + one, 0));
+        }),
+      { maxSteps: 20, yields: "value" },
+    );
+    return { total: task("total", { shots }, (given) => given.shots.join("+")).value };
   });
   const world = await openFakeShow({ says: says(2) });
   expect((await ran(world, nested)).pause?.reason).toBe("approval");
@@ -161,21 +149,15 @@ test("expansions nest, and their functions are found again by whoever resumes wi
 });
 
 describe("what a part may cost", () => {
-  const part = pipeline("part", {
-    input: nothing,
-    build({ job }) {
-      const one = job("one", models.image, { prompt: "one" });
-      return { two: job("two", models.upscale, { image: one }, { maxCost: "0.10" }), one };
-    },
+  const part = pipelineOf("part", ({ job }) => {
+    const one = job("one", models.image, { prompt: "one" });
+    return { two: job("two", models.upscale, { image: one }, { maxCost: "0.10" }), one };
   });
 
   test("holds within an included pipeline, whatever the run may spend [G20]", async () => {
-    const whole = pipeline("whole", {
-      input: nothing,
-      build({ include, job }) {
-        const { two } = include("part", part, {}, { maxCost: "0.15" });
-        return { two, other: job("other", models.image, { prompt: "other" }) };
-      },
+    const whole = pipelineOf("whole", ({ include, job }) => {
+      const { two } = include("part", part, {}, { maxCost: "0.15" });
+      return { two, other: job("other", models.image, { prompt: "other" }) };
     });
     const world = await openFakeShow({ priceMicros: unquoted });
     const result = await ran(world, whole, "5");
@@ -187,10 +169,7 @@ describe("what a part may cost", () => {
   });
 
   test("is a problem beforehand where it is surely too little", async () => {
-    const whole = pipeline("whole", {
-      input: nothing,
-      build: ({ include }) => include("part", part, {}, { maxCost: "0.15" }),
-    });
+    const whole = pipelineOf("whole", ({ include }) => include("part", part, {}, { maxCost: "0.15" }));
     const quote = await (await openFakeShow()).show.quote(whole, {});
     expect(quote.problems).toEqual([
       {
@@ -203,21 +182,18 @@ describe("what a part may cost", () => {
   });
 
   test("bounds what a quote says at most; conditions bound what it says at least", async () => {
-    const whole = pipeline("whole", {
-      input: nothing,
-      build({ include, chat, job, takes, expand }) {
-        const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-        const shots = expand(
-          "shots",
-          story.at("scenes"),
-          (scenes, words) => scenes.map(({ prompt }, index) => words.job(`s-${index}`, models.image, { prompt })),
-          { maxSteps: 5, maxCost: "0.50" },
-        );
-        const { two } = include("part", part, {}, { maxCost: "0.15" });
-        const face = takes("face", models.image, { prompt: "a face" }, { count: 3, choose: "first" });
-        const said = job("said", models.image, { prompt: story.at("scenes").at(0).at("prompt") });
-        return { two, face, said, shots, sad: job("sad", models.image, { prompt: "x" }, { when: story.at("scenes") }) };
-      },
+    const whole = pipelineOf("whole", ({ include, chat, job, takes, expand }) => {
+      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+      const shots = expand(
+        "shots",
+        story.at("scenes"),
+        (scenes, words) => scenes.map(({ prompt }, index) => words.job(`s-${index}`, models.image, { prompt })),
+        { maxSteps: 5, maxCost: "0.50" },
+      );
+      const { two } = include("part", part, {}, { maxCost: "0.15" });
+      const face = takes("face", models.image, { prompt: "a face" }, { count: 3, choose: "first" });
+      const said = job("said", models.image, { prompt: story.at("scenes").at(0).at("prompt") });
+      return { two, face, said, shots, sad: job("sad", models.image, { prompt: "x" }, { when: story.at("scenes") }) };
     });
     const world = await openFakeShow({ priceMicros: unquoted });
     const quote = await world.show.quote(whole, {});

@@ -1,14 +1,12 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-
-const nothing = z.object({});
+import { pipelineOf } from "../../support/pipelines.ts";
 
 async function ran(world: FakeShow, of: Pipeline, more: object = {}): Promise<RunResult> {
   return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir, ...more })).result());
@@ -16,21 +14,15 @@ async function ran(world: FakeShow, of: Pipeline, more: object = {}): Promise<Ru
 
 /** A pipeline of one picture by a provider. */
 function still(provider: MockProvider, more: object = {}): Pipeline {
-  return pipeline("still", {
-    input: nothing,
-    build: ({ generate }) => ({
-      still: generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05", ...more }),
-    }),
-  });
+  return pipelineOf("still", ({ generate }) => ({
+    still: generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05", ...more }),
+  }));
 }
 
 function film(provider: MockProvider, more: object = {}): Pipeline {
-  return pipeline("film", {
-    input: nothing,
-    build: ({ generate }) => ({
-      film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50", ...more }),
-    }),
-  });
+  return pipelineOf("film", ({ generate }) => ({
+    film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50", ...more }),
+  }));
 }
 
 const pauseOf = (result: RunResult) => (result.status === "paused" ? result.pause?.message : undefined);
@@ -40,19 +32,16 @@ const attemptsOf = (result: RunResult, path: string) =>
 test("a picture of a provider goes into a job of the service and a film of the service's picture into a local task", async () => {
   const provider = new MockProvider();
   const seen: string[] = [];
-  const show = pipeline("both", {
-    input: nothing,
-    build({ generate, job, task }) {
-      const still = generate("still", provider.image(), { prompt: "a red boat", size: "64x64" }, { maxCost: "0.05" });
-      const big = job("big", models.image, { prompt: "bigger", images: [still] });
-      const edit = generate("edit", provider.image("editor"), { prompt: "blue", files: [big] }, { maxCost: "0.05" });
-      const voice = generate("voice", provider.speech(), { text: "The boat leaves at nine." }, { maxCost: "0.01" });
-      const look = task("look", { edit, voice }, ({ edit: picture, voice: sound }) => {
-        seen.push(picture.contentType, sound.contentType);
-        return { size: picture.sizeBytes };
-      });
-      return { still, edit, voice, look: look.value };
-    },
+  const show = pipelineOf("both", ({ generate, job, task }) => {
+    const still = generate("still", provider.image(), { prompt: "a red boat", size: "64x64" }, { maxCost: "0.05" });
+    const big = job("big", models.image, { prompt: "bigger", images: [still] });
+    const edit = generate("edit", provider.image("editor"), { prompt: "blue", files: [big] }, { maxCost: "0.05" });
+    const voice = generate("voice", provider.speech(), { text: "The boat leaves at nine." }, { maxCost: "0.01" });
+    const look = task("look", { edit, voice }, ({ edit: picture, voice: sound }) => {
+      seen.push(picture.contentType, sound.contentType);
+      return { size: picture.sizeBytes };
+    });
+    return { still, edit, voice, look: look.value };
   });
   const world = await openFakeShow();
   const result = await ran(world, show);
@@ -242,12 +231,9 @@ test("a worker without the code sends nothing, and leaves the request to one tha
   const slice = (of: Pipeline | null) =>
     during(world.clock, world.show.engine.slice("x", { findPipeline: async () => of, anew: true }));
   expect(await slice(null)).toMatchObject({ status: "left" });
-  const other = pipeline("still", {
-    input: nothing,
-    build: ({ generate }) => ({
-      still: generate("still", provider.image("another"), { prompt: "a red boat" }, { maxCost: "0.05" }),
-    }),
-  });
+  const other = pipelineOf("still", ({ generate }) => ({
+    still: generate("still", provider.image("another"), { prompt: "a red boat" }, { maxCost: "0.05" }),
+  }));
   const said = "still was planned with mock.image:painter, but the code now uses mock.image:another";
   expect(await slice(other)).toMatchObject({ status: "left", message: expect.stringContaining(said) });
   let ended = await slice(still(provider));
@@ -303,18 +289,15 @@ test("a budget holds it like any other", async () => {
   const provider = new MockProvider();
   const world = await openFakeShow();
   await expect(ran(world, still(provider), { budget: "0.04" })).rejects.toThrow("The plan costs 0.05 USD");
-  const two = pipeline("two", {
-    input: nothing,
-    build: ({ generate }) => ({
-      a: generate("a", provider.image(), { prompt: "a" }, { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` }),
-      b: generate(
-        "b",
-        provider.image(),
-        { prompt: "b", n: 3 },
-        { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` },
-      ).outputs(),
-    }),
-  });
+  const two = pipelineOf("two", ({ generate }) => ({
+    a: generate("a", provider.image(), { prompt: "a" }, { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` }),
+    b: generate(
+      "b",
+      provider.image(),
+      { prompt: "b", n: 3 },
+      { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` },
+    ).outputs(),
+  }));
   expect(await ran(world, two, { budget: "0.04" })).toMatchObject({ status: "succeeded", report: { cost: "0.04" } });
 });
 
@@ -335,10 +318,9 @@ test("what is no media is no result, although it was paid for", async () => {
     ...provider.image(),
     doGenerate: async () => ({ images: ["bm90IGFuIGltYWdl"], warnings: [], response: {} }) as never,
   };
-  const show = pipeline("no-media", {
-    input: nothing,
-    build: ({ generate }) => ({ still: generate("still", model, { prompt: "x" }, { maxCost: "0.05" }) }),
-  });
+  const show = pipelineOf("no-media", ({ generate }) => ({
+    still: generate("still", model, { prompt: "x" }, { maxCost: "0.05" }),
+  }));
   const result = await ran(await openFakeShow(), show);
   expect(result).toMatchObject({ status: "failed", report: { cost: "0.05" } });
   expect(result.report.steps[0]!.reason).toMatch(/should be image/);

@@ -1,14 +1,13 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { type LocalFile, type Pipeline, pipeline, type RunResult, type TaskContext } from "../../../src/index.ts";
+import type { LocalFile, Pipeline, RunResult, TaskContext } from "../../../src/index.ts";
 import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const nothing = z.object({});
 const picture = greyPng(512);
 
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
@@ -18,36 +17,30 @@ async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
 
 /** A pipeline of one task that declares one picture. */
 function taskOf(run: (context: TaskContext) => unknown, more: { attempts?: number; version?: string } = {}): Pipeline {
-  return pipeline("one-task", {
-    input: nothing,
-    build: ({ task }) => ({
-      made: task("make", {}, (_, context) => run(context), { files: { sheet: "image" }, ...more }).file("sheet"),
-    }),
-  });
+  return pipelineOf("one-task", ({ task }) => ({
+    made: task("make", {}, (_, context) => run(context), { files: { sheet: "image" }, ...more }).file("sheet"),
+  }));
 }
 
 test("a task reads outputs of jobs, writes declared files, and a job consumes those", async () => {
   const seen: { readonly faces: readonly LocalFile[]; readonly note: string }[] = [];
   const folders: string[] = [];
-  const show = pipeline("joins", {
-    input: nothing,
-    build({ job, task }) {
-      const faces = job("faces", models.image, { prompt: "two faces", num_outputs: 2 });
-      const joined = task(
-        "join",
-        { faces: faces.outputs(), note: "side by side" },
-        async (input, { file, folder, progress }) => {
-          seen.push(input);
-          folders.push(folder, ...(await readdir(folder)));
-          progress(7);
-          await writeFile(file("sheet"), picture);
-          return { count: input.faces.length };
-        },
-        { files: { sheet: "image" } },
-      );
-      const big = job("big", models.image, { prompt: "bigger", images: [joined] });
-      return { sheet: joined, big, facts: joined.value };
-    },
+  const show = pipelineOf("joins", ({ job, task }) => {
+    const faces = job("faces", models.image, { prompt: "two faces", num_outputs: 2 });
+    const joined = task(
+      "join",
+      { faces: faces.outputs(), note: "side by side" },
+      async (input, { file, folder, progress }) => {
+        seen.push(input);
+        folders.push(folder, ...(await readdir(folder)));
+        progress(7);
+        await writeFile(file("sheet"), picture);
+        return { count: input.faces.length };
+      },
+      { files: { sheet: "image" } },
+    );
+    const big = job("big", models.image, { prompt: "bigger", images: [joined] });
+    return { sheet: joined, big, facts: joined.value };
   });
   const world = await openFakeShow();
   const handle = await world.show.run(show, {}, { id: "x", outDir: world.outDir });
@@ -156,12 +149,9 @@ test("a stop tells the task and does not wait for one that does not listen; resu
 
 describe("a run whose code is not here", () => {
   const show = (version: string) =>
-    pipeline("needs-code", {
-      input: nothing,
-      build({ job, task }) {
-        const face = job("face", models.image, { prompt: "a face" });
-        return { size: task("measure", { face }, ({ face: one }) => one.sizeBytes, { version }).value };
-      },
+    pipelineOf("needs-code", ({ job, task }) => {
+      const face = job("face", models.image, { prompt: "a face" });
+      return { size: task("measure", { face }, ({ face: one }) => one.sizeBytes, { version }).value };
     });
 
   async function stoppedBeforeTask() {
@@ -187,7 +177,7 @@ describe("a run whose code is not here", () => {
     const world = await stoppedBeforeTask();
     const other = await during(world.clock, (await world.show.resume("x", { pipeline: show("2") })).result());
     expect(other.pause).toMatchObject({ reason: "drift", message: expect.stringMatching(/changed: measure/) });
-    const foreign = pipeline("other", { input: nothing, build: ({ task }) => ({ made: task("else", {}, () => 1) }) });
+    const foreign = pipelineOf("other", ({ task }) => ({ made: task("else", {}, () => 1) }));
     const wrong = await during(world.clock, (await world.show.resume("x", { pipeline: foreign })).result());
     expect(wrong.status).toBe("paused");
     expect(world.paidService.jobs.size).toBeLessThanOrEqual(1);

@@ -2,23 +2,22 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { planStep, type RunState } from "../../../src/core/journal/state.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { openShowrunner, pipeline, type RunHandle, type Showrunner } from "../../../src/index.ts";
+import { openShowrunner, type RunHandle, type Showrunner } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** A run that waits for a person in every way: two unanswered requests, a choice and an approval. `busy` keeps it driven. */
 function waitingFor(provider: MockProvider, busy: Promise<string>) {
-  return pipeline("waiting", {
-    input: z.object({}),
-    onFailure: "continue",
-    build({ approve, choose, generate, job, task }) {
+  return pipelineOf(
+    "waiting",
+    ({ approve, choose, generate, job, task }) => {
       const lost = job("lost", models.image, { prompt: "lost" }, { keep: false });
       const still = generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05" });
       const looks = job("looks", models.image, { prompt: "looks", num_outputs: 2 });
@@ -27,7 +26,8 @@ function waitingFor(provider: MockProvider, busy: Promise<string>) {
       const film = job("film", models.image, { prompt: approve("ok", words), images: [best] });
       return { lost, still, film, last: task("last", {}, () => busy).value };
     },
-  });
+    { onFailure: "continue" },
+  );
 }
 
 type Way = "driven" | "stopped" | "in slices";

@@ -1,12 +1,12 @@
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { JournalDiskFullError, JournalRecordError } from "../../../src/core/journal/errors.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { createMemoryJournal, type JournalStore, type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { createMemoryJournal, type JournalStore, type Pipeline, type RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const LEASE_MS = 30_000;
@@ -41,18 +41,14 @@ class SlowProvider extends MockProvider {
 }
 
 const pictureOf = (provider: MockProvider) =>
-  pipeline("late", {
-    input: z.object({}),
-    build: ({ generate }) => ({ made: generate("made", provider.image(), { prompt: "a boat" }, { maxCost: "0.05" }) }),
-  });
+  pipelineOf("late", ({ generate }) => ({
+    made: generate("made", provider.image(), { prompt: "a boat" }, { maxCost: "0.05" }),
+  }));
 
 const filmOf = (provider: MockProvider) =>
-  pipeline("late", {
-    input: z.object({}),
-    build: ({ generate }) => ({
-      made: generate("made", provider.startingVideo(), { prompt: "a boat" }, { maxCost: "0.50" }),
-    }),
-  });
+  pipelineOf("late", ({ generate }) => ({
+    made: generate("made", provider.startingVideo(), { prompt: "a boat" }, { maxCost: "0.50" }),
+  }));
 
 /** The journal of a process that is frozen: its lease is not renewed until it thaws. */
 function frozenJournal(journal: JournalStore) {

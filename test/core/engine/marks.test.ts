@@ -2,32 +2,29 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { markFile, readMarks } from "../../../src/core/marks/index.ts";
-import { manifestSchema, type Pipeline, pipeline } from "../../../src/index.ts";
+import { manifestSchema, type Pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const TRAINED = "trainedAlgorithmicMedia";
 const COMPOSITE = "compositeWithTrainedAlgorithmicMedia";
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-const pictures = pipeline("pictures", {
-  input: z.object({}),
-  build({ job, task, upload, takes }) {
-    const still = job("still", models.image, { prompt: "a boat" });
-    const chosen = takes("looks", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
-    const photo = upload("photo", {
-      path: `${import.meta.dirname}/../../../docs/pictures/dashboard-run.webp`,
-      kind: "image",
-    });
-    const closer = job("closer", models.image, { prompt: "closer", images: [photo] });
-    const write = (_: unknown, { file }: { file(name: string): string }) => writeFileSync(file("p"), greyPng(8));
-    const drawn = task("drawn", {}, write, { files: { p: "image" } });
-    const joined = task("joined", { still }, write, { files: { p: "image" } });
-    return { still, chosen, closer, drawn, joined };
-  },
+const pictures = pipelineOf("pictures", ({ job, task, upload, takes }) => {
+  const still = job("still", models.image, { prompt: "a boat" });
+  const chosen = takes("looks", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
+  const photo = upload("photo", {
+    path: `${import.meta.dirname}/../../../docs/pictures/dashboard-run.webp`,
+    kind: "image",
+  });
+  const closer = job("closer", models.image, { prompt: "closer", images: [photo] });
+  const write = (_: unknown, { file }: { file(name: string): string }) => writeFileSync(file("p"), greyPng(8));
+  const drawn = task("drawn", {}, write, { files: { p: "image" } });
+  const joined = task("joined", { still }, write, { files: { p: "image" } });
+  return { still, chosen, closer, drawn, joined };
 });
 
 async function openPictures(): Promise<FakeShow> {
@@ -89,24 +86,21 @@ test("a file that somebody removed is put back with its mark", async () => {
 });
 
 test("a mark that is in a file already is kept, and a file that can have none is left: the manifest says so", async () => {
-  const made = pipeline("made", {
-    input: z.object({}),
-    build({ job, task }) {
-      const still = job("still", models.image, { prompt: "a boat" });
-      const marked = task(
-        "marked",
-        { still },
-        async (_, { file }) => {
-          writeFileSync(file("p"), greyPng(8));
-          await markFile(file("p"), { digitalSourceType: TRAINED });
-        },
-        { files: { p: "image" } },
-      );
-      const signed = task("signed", { still }, (_, { file }) => writeFileSync(file("p"), signedPng()), {
-        files: { p: "image" },
-      });
-      return { marked, signed };
-    },
+  const made = pipelineOf("made", ({ job, task }) => {
+    const still = job("still", models.image, { prompt: "a boat" });
+    const marked = task(
+      "marked",
+      { still },
+      async (_, { file }) => {
+        writeFileSync(file("p"), greyPng(8));
+        await markFile(file("p"), { digitalSourceType: TRAINED });
+      },
+      { files: { p: "image" } },
+    );
+    const signed = task("signed", { still }, (_, { file }) => writeFileSync(file("p"), signedPng()), {
+      files: { p: "image" },
+    });
+    return { marked, signed };
   });
   const world = await openPictures();
   await run(world, made, true);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { priceTable } from "../../../src/cli/report/price-table.ts";
-import { type Pipeline, pipeline } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { STOCK_VOICES } from "../../../src/local-service/catalog/builtin/index.ts";
 import { mediaReference } from "../../../src/local-service/catalog/model.ts";
 import { localShow } from "../../support/local-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const media = (media_type: "image" | "video" | "audio", bounds: object = {}) =>
   mediaReference({ media_type, role: "reference", max_file_size_bytes: 50_000_000, description: "", ...bounds });
@@ -58,26 +58,20 @@ function speaking(
   words: string,
   { expect: durationMs, isWritten = true }: { expect?: number; isWritten?: boolean } = {},
 ) {
-  return pipeline("speaking", {
-    input: z.object({}),
-    build({ job, task }) {
-      const said = isWritten ? words : task("words", null, () => words);
-      const still = job("still", "still-1", { prompt: "a face" });
-      const options = durationMs === undefined ? {} : { expect: { durationMs } };
-      const line = job("line", "tts-1", { text: said, voice_id }, options);
-      return { film: job("film", "face-1", { start_image: still, audio: line }) };
-    },
+  return pipelineOf("speaking", ({ job, task }) => {
+    const said = isWritten ? words : task("words", null, () => words);
+    const still = job("still", "still-1", { prompt: "a face" });
+    const options = durationMs === undefined ? {} : { expect: { durationMs } };
+    const line = job("line", "tts-1", { text: said, voice_id }, options);
+    return { film: job("film", "face-1", { start_image: still, audio: line }) };
   });
 }
 
 /** One job behind another. */
 const behind = (first: readonly [string, object], second: readonly [string, (first: unknown) => object]) =>
-  pipeline("behind", {
-    input: z.object({}),
-    build: ({ job }) => ({
-      film: job("film", second[0], second[1](job("first", first[0], first[1] as never)) as never),
-    }),
-  });
+  pipelineOf("behind", ({ job }) => ({
+    film: job("film", second[0], second[1](job("first", first[0], first[1] as never)) as never),
+  }));
 
 async function through(what: Pipeline) {
   const before = (await world.service.stats()).jobs_created;
@@ -166,14 +160,11 @@ describe("a plan that may come out well is not refused", () => {
   });
 
   test("where a value decides which fields go together", async () => {
-    const what = pipeline("tier", {
-      input: z.object({}),
-      build({ job, task }) {
-        const quality = task("quality", null, () => "standard");
-        const start_image = job("still", "still-1", { prompt: "a face" });
-        const input = { start_image, prompt: "it moves", resolution: "768p", quality };
-        return { film: job("film", "tiers-1", input as never) };
-      },
+    const what = pipelineOf("tier", ({ job, task }) => {
+      const quality = task("quality", null, () => "standard");
+      const start_image = job("still", "still-1", { prompt: "a face" });
+      const input = { start_image, prompt: "it moves", resolution: "768p", quality };
+      return { film: job("film", "tiers-1", input as never) };
     });
     expect((await priceOf(what, "film")).basis).toBe("provisional");
   });

@@ -3,14 +3,13 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { createClient } from "../../../src/core/api/index.ts";
 import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
 import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
-import { pipeline } from "../../../src/index.ts";
 import { mediaSamples, type SampleName, soundOnlyWebm } from "../../local-service/support/media-samples.ts";
 import { start } from "../../local-service/support/service.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const samples = await mediaSamples();
 const folder = mkdtempSync(join(tmpdir(), "formats-"));
@@ -24,7 +23,7 @@ function fileOf(name: SampleName): string {
 
 async function planned(given: string | { readonly path: string; readonly kind: "audio" }) {
   const { show } = await openFakeShow();
-  const sent = pipeline("p", { input: z.object({}), build: ({ upload }) => ({ given: upload("given", given) }) });
+  const sent = pipelineOf("p", ({ upload }) => ({ given: upload("given", given) }));
   const made = await show.plan(sent, {});
   return made.ok ? (made.plan.steps[0] as UploadStep) : made.problems;
 }

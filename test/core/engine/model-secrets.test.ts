@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
-import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { leaksIn, providerKeys, secretForms } from "../../support/secret-forms.ts";
 
 /** Where a model holds its key, and where its program has it from. */
@@ -31,10 +30,9 @@ test.each(Object.keys(HOLDERS))(
       const error = apiCallError(401, `no access for ${quoted.join(" ")}`, { prompt: "a still" });
       const provider = new MockProvider("mock", [{ throws: error }]);
       const model = { ...provider.image(), ...HOLDERS[holder]!(unique) };
-      const show = pipeline("still", {
-        input: z.object({}),
-        build: ({ generate }) => ({ a: generate("a", model, { prompt: "a still" }, { maxCost: "0.05" }) }),
-      });
+      const show = pipelineOf("still", ({ generate }) => ({
+        a: generate("a", model, { prompt: "a still" }, { maxCost: "0.05" }),
+      }));
       const world = await openFakeShow();
       const run = await world.show.run(show, {}, { id: "x", budget: "1.00" });
       const result = await run.result();
@@ -55,10 +53,9 @@ test("a model is looked at for its key when its work ends or cannot be asked for
     return { Authorization: "Key plainKeyOfAnyProvider77" };
   };
   const model = { ...provider.startingVideo(), settings: { headers } };
-  const show = pipeline("film", {
-    input: z.object({}),
-    build: ({ generate }) => ({ a: generate("a", model, { prompt: "a film" }, { maxCost: "0.05" }) }),
-  });
+  const show = pipelineOf("film", ({ generate }) => ({
+    a: generate("a", model, { prompt: "a film" }, { maxCost: "0.05" }),
+  }));
   const world = await openFakeShow();
   const result = await during(
     world.clock,
@@ -92,10 +89,9 @@ test("a key within an operation is in no journal, and its provider is asked with
         return inner.doStatus!(options as never);
       },
     };
-    const show = pipeline("film", {
-      input: z.object({}),
-      build: ({ generate }) => ({ a: generate("a", model as never, { prompt: "a film" }, { maxCost: "0.05" }) }),
-    });
+    const show = pipelineOf("film", ({ generate }) => ({
+      a: generate("a", model as never, { prompt: "a film" }, { maxCost: "0.05" }),
+    }));
     const world = await openFakeShow();
     const result = await during(world.clock, (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result());
     expect(result.status, form).toBe("succeeded");

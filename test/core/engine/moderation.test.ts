@@ -4,6 +4,7 @@ import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { pipeline, type RunResult } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const world = localShow();
 const asked = z.object({ prompt: z.string() });
@@ -37,16 +38,13 @@ test("a submit that moderation refuses names the field and the category", async 
 });
 
 const either = (onModerated: "stop" | "next", words: readonly [string, string]) =>
-  pipeline("either", {
-    input: z.object({}),
-    build: ({ firstOf }) => ({
-      face: firstOf(
-        "face",
-        words.map((prompt) => (b: StepMethods) => b.job("still", models.image, { prompt })),
-        { onModerated },
-      ),
-    }),
-  });
+  pipelineOf("either", ({ firstOf }) => ({
+    face: firstOf(
+      "face",
+      words.map((prompt) => (b: StepMethods) => b.job("still", models.image, { prompt })),
+      { onModerated },
+    ),
+  }));
 
 describe("an option whose prompt is refused in the estimate already", () => {
   test("is taken out of the plan, which is priced without it", async () => {
@@ -71,19 +69,16 @@ describe("an option whose prompt is refused in the estimate already", () => {
   });
 
   test("leaves an expansion that goes on with the next option", async () => {
-    const grown = pipeline("grown", {
-      input: z.object({}),
-      build: ({ task, expand }) => {
-        const words = task("words", {}, () => ["moderation-refused", "a boat"]);
-        const each = (prompts: readonly string[], b: StepMethods) => [
-          b.firstOf(
-            "face",
-            prompts.map((prompt) => (c: StepMethods) => c.job("still", models.image, { prompt })),
-            { onModerated: "next" },
-          ),
-        ];
-        return { made: expand("each", words, each, { maxSteps: 5 }) };
-      },
+    const grown = pipelineOf("grown", ({ task, expand }) => {
+      const words = task("words", {}, () => ["moderation-refused", "a boat"]);
+      const each = (prompts: readonly string[], b: StepMethods) => [
+        b.firstOf(
+          "face",
+          prompts.map((prompt) => (c: StepMethods) => c.job("still", models.image, { prompt })),
+          { onModerated: "next" },
+        ),
+      ];
+      return { made: expand("each", words, each, { maxSteps: 5 }) };
     });
     expect((await world.run(grown)).status).toBe("succeeded");
   });

@@ -11,6 +11,7 @@ import { file, pipeline } from "../../../src/index.ts";
 import { startDashboard } from "../../../src/studio/dashboard/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { type Listening, listen } from "../../support/listen.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 let server: Listening;
@@ -99,8 +100,7 @@ describe("an address that only an input names", () => {
     expect(await problemsOf(url, { inside: [`http://127.0.0.1:${port + 1}`] })).toEqual(REFUSED);
     expect(seen).toHaveLength(1);
     const { show } = await openFakeShow();
-    const own = (inside: string) =>
-      pipeline("own", { input: z.object({}), build: ({ upload }) => ({ a: upload("a", url, { inside }) }) });
+    const own = (inside: string) => pipelineOf("own", ({ upload }) => ({ a: upload("a", url, { inside }) }));
     expect(await show.plan(own(`http://127.0.0.1:${port}`), {})).toMatchObject({ ok: true });
     expect(await show.plan(own(url), {})).toMatchObject({ ok: false, problems: [{ code: "bad-option" }, {}] });
     await expect(openFakeShow({ inside: [url] })).rejects.toMatchObject({ code: "INVALID_OPTION" });

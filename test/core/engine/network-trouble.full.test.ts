@@ -1,12 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createClient, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
+import { createClient, createMemoryJournal, openShowrunner, type RunResult } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type HardPath, hardPath, type PathState } from "../../support/hard-path.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { skippingClock } from "../../support/simulated-clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -15,13 +15,10 @@ const GIVE_UP_MS = 10_000;
 const BREAKS_AT = 3;
 
 /** Two chains and pictures beside them: something is always under way, waiting and paid for. */
-const busy = pipeline("busy", {
-  input: z.object({}),
-  build({ job }) {
-    const drawn = ["a", "b", "c", "d"].map((name) => job(name, models.image, { prompt: name }));
-    const film = { prompt: "it walks", aspect_ratio: "1:1", duration_ms: 3000 } as const;
-    return { drawn, films: [0, 1].map((n) => job(`film-${n}`, models.video, { ...film, start_image: drawn[n]! })) };
-  },
+const busy = pipelineOf("busy", ({ job }) => {
+  const drawn = ["a", "b", "c", "d"].map((name) => job(name, models.image, { prompt: name }));
+  const film = { prompt: "it walks", aspect_ratio: "1:1", duration_ms: 3000 } as const;
+  return { drawn, films: [0, 1].map((n) => job(`film-${n}`, models.video, { ...film, start_image: drawn[n]! })) };
 });
 const STEPS = 6;
 

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { verifyNotification, verifyWebhook } from "../../../src/core/api/index.ts";
 import {
@@ -17,8 +16,9 @@ import {
 } from "../../../src/core/engine/notify/notifications.ts";
 import { fold, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { Lease } from "../../../src/core/journal/store.ts";
-import { createMemoryJournal, type Pipeline, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, type Pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { jsonOf, type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
@@ -27,12 +27,9 @@ import { holder, nobodyIsDead, planned, started } from "../journal/samples.ts";
 /** An address with a secret in it. */
 const hookOf = ({ url }: Receiver) => `${url}/hook/secret-part`;
 
-const gated = pipeline("gated", {
-  input: z.object({}),
-  build({ job, approve }) {
-    const face = job("face", models.image, { prompt: "a lamp" });
-    return { fine: approve("fine", face, { message: "Is the lamp lit?" }) };
-  },
+const gated = pipelineOf("gated", ({ job, approve }) => {
+  const face = job("face", models.image, { prompt: "a lamp" });
+  return { fine: approve("fine", face, { message: "Is the lamp lit?" }) };
 });
 
 /** Runs it until it rests, and lets go of it: what is to be told is told. */
@@ -75,10 +72,7 @@ describe("somebody is told by a signed webhook", () => {
       [true, "run.failed"],
     ] as const) {
       await using receiver = await startReceiver();
-      const plain = pipeline("plain", {
-        input: z.object({}),
-        build: ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }),
-      });
+      const plain = pipelineOf("plain", ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }));
       const refusal = { code: "INVALID_ARGUMENT", retryable: false };
       const world = await openFakeShow({ notify: hookOf(receiver), ...(fails && { fails: () => refusal }) });
       await ran(world, plain);

@@ -1,16 +1,12 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const filmOf = (provider: MockProvider) =>
-  pipeline("film", {
-    input: z.object({}),
-    build: ({ generate }) => ({
-      film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
-    }),
-  });
+  pipelineOf("film", ({ generate }) => ({
+    film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
+  }));
 
 test("an operation that was left to a person waits for no code: a resume without its model says the same", async () => {
   const provider = new MockProvider();

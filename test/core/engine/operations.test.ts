@@ -1,19 +1,16 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 
 function film(provider: MockProvider): Pipeline {
-  return pipeline("film", {
-    input: z.object({}),
-    build: ({ generate }) => ({
-      film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
-    }),
-  });
+  return pipelineOf("film", ({ generate }) => ({
+    film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
+  }));
 }
 
 async function ran(world: FakeShow, of: Pipeline, more: object = {}): Promise<RunResult> {
@@ -109,10 +106,9 @@ test("an operation that cannot be written down is as good as none: a person deci
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
   const model = { ...provider.startingVideo(), doStart: async () => ({ operation: cyclic, warnings: [] }) as never };
-  const show = pipeline("film", {
-    input: z.object({}),
-    build: ({ generate }) => ({ film: generate("film", model, { prompt: "a red boat" }, { maxCost: "0.50" }) }),
-  });
+  const show = pipelineOf("film", ({ generate }) => ({
+    film: generate("film", model, { prompt: "a red boat" }, { maxCost: "0.50" }),
+  }));
   const result = await ran(await openFakeShow(), show);
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   expect(provider.asked).toBe(0);

@@ -11,6 +11,7 @@ import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { overriding } from "../../support/overriding.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
@@ -73,21 +74,15 @@ test(
 
 describe("What does not fit while a dearer guess is reserved", () => {
   /** The chat may cost fifty cents and costs a tenth of one; two pictures of ten cents want room too. */
-  const part = pipeline("part", {
-    input: z.object({}),
-    build({ chat, job }) {
-      const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
-      job("drawn", models.image, { prompt: words }, { keep: false });
-      job("beside", models.image, { prompt: "beside" }, { keep: false });
-      return {};
-    },
+  const part = pipelineOf("part", ({ chat, job }) => {
+    const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
+    job("drawn", models.image, { prompt: words }, { keep: false });
+    job("beside", models.image, { prompt: "beside" }, { keep: false });
+    return {};
   });
-  const whole = pipeline("whole", {
-    input: z.object({}),
-    build({ include }) {
-      include("part", part, {}, { maxCost: "0.55" });
-      return {};
-    },
+  const whole = pipelineOf("whole", ({ include }) => {
+    include("part", part, {}, { maxCost: "0.55" });
+    return {};
   });
 
   test("waits for the bill under a budget, rather than pause [G20]", async () => {
@@ -145,13 +140,10 @@ describe("A submit that waits for headroom", () => {
     };
     const journal = overriding(kept, { read });
     const dear = (steps: number) =>
-      pipeline("dear", {
-        input: z.object({}),
-        build({ job }) {
-          for (let i = 0; i < steps; i++)
-            job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.10", keep: false });
-          return {};
-        },
+      pipelineOf("dear", ({ job }) => {
+        for (let i = 0; i < steps; i++)
+          job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.10", keep: false });
+        return {};
       });
     const unanswered = paidService.client((point) =>
       point.startsWith("submit") ? new Promise(() => {}) : Promise.resolve(),

@@ -2,13 +2,12 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { temporaryPath, temporaryTag } from "../../../src/core/kit/files.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { readMarks } from "../../../src/core/marks/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 
 /** Calls on paths in `folder`: from the `dieAt`-th on, counted before and after each, nothing is done any more. */
@@ -41,12 +40,9 @@ vi.mock("node:fs/promises", async (importOriginal) => {
 
 afterEach(() => Object.assign(disk, { folder: "", dieAt: Number.POSITIVE_INFINITY, count: 0, points: [] }));
 
-const two = pipeline("two", {
-  input: z.object({}),
-  build({ job }) {
-    const one = job("one", models.image, { prompt: "one" });
-    return { one, two: job("two", models.image, { prompt: "two" }) };
-  },
+const two = pipelineOf("two", ({ job }) => {
+  const one = job("one", models.image, { prompt: "one" });
+  return { one, two: job("two", models.image, { prompt: "two" }) };
 });
 
 const namesIn = (folder: string) => readdirSync(folder).sort();

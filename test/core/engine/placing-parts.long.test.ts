@@ -1,29 +1,26 @@
 import { readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { createMemoryJournal, type JournalStore, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const FILES = 300;
 
-const sheets = pipeline("sheets", {
-  input: z.object({}),
-  build({ task }) {
-    const names = Array.from({ length: FILES }, (_, index) => `sheet-${index}`);
-    const files = Object.fromEntries(names.map((name) => [name, "image"] as const));
-    const picture = greyPng(8);
-    const made = task(
-      "make",
-      {},
-      (_, context) => Promise.all(names.map((name) => writeFile(context.file(name), picture))),
-      {
-        files,
-      },
-    );
-    return { made };
-  },
+const sheets = pipelineOf("sheets", ({ task }) => {
+  const names = Array.from({ length: FILES }, (_, index) => `sheet-${index}`);
+  const files = Object.fromEntries(names.map((name) => [name, "image"] as const));
+  const picture = greyPng(8);
+  const made = task(
+    "make",
+    {},
+    (_, context) => Promise.all(names.map((name) => writeFile(context.file(name), picture))),
+    {
+      files,
+    },
+  );
+  return { made };
 });
 
 /** How many files each commit names; from the `dieAt`-th of such commits on, none comes through. */

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Catalog, catalogOf } from "../../../src/core/catalog/index.ts";
 import type { Handle } from "../../../src/core/define/index.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
-import { type Pipeline, pipeline, type Showrunner } from "../../../src/index.ts";
+import type { Pipeline, Showrunner } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 20);
@@ -40,22 +40,19 @@ const anySteps = fc.uniqueArray(anySaid, { minLength: 1, maxLength: 6, selector:
 const anyEdit = fc.option(fc.tuple(fc.nat(5), anySaid), { nil: null });
 
 const said = (steps: readonly Said[]): Pipeline =>
-  pipeline("said", {
-    input: z.object({}),
-    build({ job, task }) {
-      const made: Handle<"value" | "image", "single">[] = [];
-      const returned: Record<string, Handle<"value" | "image", "single">> = {};
-      for (const { name, kind, words, version, attempts, uses, isReturned } of steps) {
-        const used = made.length === 0 ? [] : uses.map((use) => made[use % made.length]!);
-        const handle =
-          kind === "task"
-            ? task(name, { words, used }, () => words, { version, attempts })
-            : job(name, models.image, { prompt: words }, { attempts, after: used });
-        made.push(handle);
-        if (isReturned) returned[name] = handle;
-      }
-      return returned;
-    },
+  pipelineOf("said", ({ job, task }) => {
+    const made: Handle<"value" | "image", "single">[] = [];
+    const returned: Record<string, Handle<"value" | "image", "single">> = {};
+    for (const { name, kind, words, version, attempts, uses, isReturned } of steps) {
+      const used = made.length === 0 ? [] : uses.map((use) => made[use % made.length]!);
+      const handle =
+        kind === "task"
+          ? task(name, { words, used }, () => words, { version, attempts })
+          : job(name, models.image, { prompt: words }, { attempts, after: used });
+      made.push(handle);
+      if (isReturned) returned[name] = handle;
+    }
+    return returned;
   });
 
 /** Writes the run down once more, as an earlier version did: without what its plan was made from. */
@@ -101,12 +98,9 @@ describe("a plan made from the same is known to be the same without making it", 
     const picture = join(mkdtempSync(join(tmpdir(), "plan-basis-")), "face.png");
     writeFileSync(picture, PIXEL);
     let mood = "calm";
-    const code = pipeline("moody", {
-      input: z.object({}),
-      build: ({ job, upload }) => ({
-        made: job("made", models.image, { prompt: mood, images: [upload("face", picture)] }),
-      }),
-    });
+    const code = pipelineOf("moody", ({ job, upload }) => ({
+      made: job("made", models.image, { prompt: mood, images: [upload("face", picture)] }),
+    }));
     const run = await during(clock, show.run(code, {}, { id: "x" }));
     await during(clock, run.result());
     await withoutBasis(journal, "x", "bare");

@@ -6,6 +6,7 @@ import { models } from "../../../recipes/models.ts";
 import type { Profiles } from "../../../src/core/define/index.ts";
 import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline, type RunOptions } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const film = (profiles: Profiles) =>
   pipeline("film", {
@@ -98,19 +99,12 @@ describe("a profile", () => {
 });
 
 describe("steps that a value leads to, and those of an included pipeline,", () => {
-  const still = pipeline("still", {
-    input: z.object({}),
-    build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "still", quality: "pro" }) }),
-  });
-  const grown = pipeline("grown", {
-    input: z.object({}),
-    profiles: {
-      draft: {
-        fields: { ...fieldsOf(models.image, { quality: "standard" }) },
-        steps: { "shots/*": { fields: { seed: 5 } } },
-      },
-    },
-    build({ chat, expand, include }) {
+  const still = pipelineOf("still", ({ job }) => ({
+    picture: job("picture", models.image, { prompt: "still", quality: "pro" }),
+  }));
+  const grown = pipelineOf(
+    "grown",
+    ({ chat, expand, include }) => {
       const words = chat("words", "chat-1", { prompt: "two words" }, { schema: z.array(z.string()), maxCost: "0.01" });
       const shots = expand(
         "shots",
@@ -120,7 +114,15 @@ describe("steps that a value leads to, and those of an included pipeline,", () =
       );
       return { shots, intro: include("intro", still, {}).picture };
     },
-  });
+    {
+      profiles: {
+        draft: {
+          fields: { ...fieldsOf(models.image, { quality: "standard" }) },
+          steps: { "shots/*": { fields: { seed: 5 } } },
+        },
+      },
+    },
+  );
 
   test("are changed by the profile as well", async () => {
     const world = await openFakeShow({ says: () => JSON.stringify(["boats", "gulls"]) });

@@ -1,14 +1,10 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const picture = pipeline("picture", {
-  input: z.object({}),
-  build: ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }),
-});
+const picture = pipelineOf("picture", ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }));
 
 const HOSTILE = "\u001b[2Jsee https://s3.test/a?sig=hidden";
 const CLEAN = "\ufffd[2Jsee https://s3.test/a";

@@ -15,6 +15,7 @@ import {
   type Showrunner,
 } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const picture = pipeline("picture", {
   input: z.object({ of: z.string() }),
@@ -160,10 +161,9 @@ describe("reconcile", () => {
   });
 
   test("counts the jobs of chats as known, and lists chats that were never answered beside what they cost [G30]", async () => {
-    const told = pipeline("told", {
-      input: z.object({}),
-      build: ({ chat }) => ({ words: chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.05" }) }),
-    });
+    const told = pipelineOf("told", ({ chat }) => ({
+      words: chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.05" }),
+    }));
     const journal = createMemoryJournal();
     const calm = await open(journal);
     expect((await (await calm.run(told, {}, { id: "calm" })).result()).status).toBe("succeeded");

@@ -2,46 +2,44 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { type Pipeline, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Of every kind that can be asked for again: a job, a chat, takes and what an expansion led to. */
-const posters: Pipeline = pipeline("posters", {
-  input: z.object({}),
-  build({ job, chat, takes, expand, approve, task }) {
-    const face = job("face", models.image, { prompt: "a face" });
-    const revise = (input: { readonly prompt: string }, note: string) => ({ prompt: `${input.prompt}, ${note}` });
-    const poster = job("poster", models.image, { prompt: "a poster", images: [face] }, { revise });
-    const words = chat(
-      "words",
-      "chat-1",
-      { prompt: "two words" },
-      {
-        schema: z.array(z.string()),
-        maxCost: "0.01",
-        revise: ({ messages }, note) => ({ messages: [...messages, { role: "user", content: note }] }),
-      },
-    );
-    const look = takes("look", models.image, { prompt: "a look" }, { count: 2, choose: "person", revise });
-    const each = expand(
-      "each",
-      words,
-      (list, within) => list.map((word) => within.job(word, models.image, { prompt: word }, { revise })),
-      { maxSteps: 5 },
-    );
-    const broken = job("broken", models.image, { prompt: "b" }, { revise: () => JSON.parse("{") });
-    const odd = job("odd", models.image, { prompt: "o" }, { revise: () => 5 as never });
-    const same = job("same", models.image, { prompt: "s" }, { revise: (input) => ({ ...input }) });
-    const written = task("written", {}, () => "a line");
-    return {
-      fine: approve("fine", poster),
-      plain: approve("plain", face),
-      line: approve("line", words),
-      word: approve("word", written),
-      all: [each, look, broken, odd, same],
-    };
-  },
+const posters: Pipeline = pipelineOf("posters", ({ job, chat, takes, expand, approve, task }) => {
+  const face = job("face", models.image, { prompt: "a face" });
+  const revise = (input: { readonly prompt: string }, note: string) => ({ prompt: `${input.prompt}, ${note}` });
+  const poster = job("poster", models.image, { prompt: "a poster", images: [face] }, { revise });
+  const words = chat(
+    "words",
+    "chat-1",
+    { prompt: "two words" },
+    {
+      schema: z.array(z.string()),
+      maxCost: "0.01",
+      revise: ({ messages }, note) => ({ messages: [...messages, { role: "user", content: note }] }),
+    },
+  );
+  const look = takes("look", models.image, { prompt: "a look" }, { count: 2, choose: "person", revise });
+  const each = expand(
+    "each",
+    words,
+    (list, within) => list.map((word) => within.job(word, models.image, { prompt: word }, { revise })),
+    { maxSteps: 5 },
+  );
+  const broken = job("broken", models.image, { prompt: "b" }, { revise: () => JSON.parse("{") });
+  const odd = job("odd", models.image, { prompt: "o" }, { revise: () => 5 as never });
+  const same = job("same", models.image, { prompt: "s" }, { revise: (input) => ({ ...input }) });
+  const written = task("written", {}, () => "a line");
+  return {
+    fine: approve("fine", poster),
+    plain: approve("plain", face),
+    line: approve("line", words),
+    word: approve("word", written),
+    all: [each, look, broken, odd, same],
+  };
 });
 
 async function waiting() {
@@ -128,10 +126,9 @@ describe("a note on a result", () => {
 
 test("a `revise` that is no function is a problem of the plan", async () => {
   const { show } = await openFakeShow();
-  const wrong = pipeline("wrong", {
-    input: z.object({}),
-    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }, { revise: "warmer" as never }) }),
-  });
+  const wrong = pipelineOf("wrong", ({ job }) => ({
+    a: job("a", models.image, { prompt: "a" }, { revise: "warmer" as never }),
+  }));
   const { problems } = await show.quote(wrong, {});
   expect(problems).toContainEqual(expect.objectContaining({ step: "a", field: "revise" }));
 });
@@ -140,22 +137,16 @@ describe("a note on what a choice came to", () => {
   const revise = (input: { readonly prompt: string }, note: string) => ({ prompt: `${input.prompt}, ${note}` });
   const rewrite = { model: "chat-1", maxCost: "0.02" } as const;
   const duel = (more: object): Pipeline =>
-    pipeline("duel", {
-      input: z.object({}),
-      build({ job, approve }) {
-        const input = { prompt: "a duel" };
-        const still = job("still", models.image, input, { onModerated: "rewrite", rewrite, ...more });
-        return { fine: approve("fine", still) };
-      },
+    pipelineOf("duel", ({ job, approve }) => {
+      const input = { prompt: "a duel" };
+      const still = job("still", models.image, input, { onModerated: "rewrite", rewrite, ...more });
+      return { fine: approve("fine", still) };
     });
   const either = (more: object): Pipeline =>
-    pipeline("either", {
-      input: z.object({}),
-      build({ firstOf, approve }) {
-        const words = ["a duel", "a dance"];
-        const options = words.map((prompt) => (b: StepMethods) => b.job("made", models.image, { prompt }, more));
-        return { fine: approve("fine", firstOf("still", options, { onModerated: "next" })) };
-      },
+    pipelineOf("either", ({ firstOf, approve }) => {
+      const words = ["a duel", "a dance"];
+      const options = words.map((prompt) => (b: StepMethods) => b.job("made", models.image, { prompt }, more));
+      return { fine: approve("fine", firstOf("still", options, { onModerated: "next" })) };
     });
 
   async function shown(of: Pipeline, isFlagged: boolean) {

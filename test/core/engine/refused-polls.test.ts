@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { type Pipeline, pipeline } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const LONG = "a red boat leaves the harbour at nine";
 const base64 = Buffer.from(greyPng(64)).toString("base64");
@@ -12,14 +12,11 @@ const poll = { operationName: "projects/p/models/veo/operations/1", action: "sta
 
 /** A film by a model that answers once its work is done, of a still or of words. */
 function film(provider: MockProvider, prompt: string | null, starts = false): Pipeline {
-  return pipeline("film", {
-    input: z.object({}),
-    build({ generate }) {
-      const model = starts ? provider.startingVideo() : provider.video();
-      if (prompt !== null) return { film: generate("film", model, { prompt }, { maxCost: "0.50" }) };
-      const still = generate("still", new MockProvider().image(), { prompt: "x" }, { maxCost: "0.05" });
-      return { film: generate("film", model, { image: still }, { maxCost: "0.50" }) };
-    },
+  return pipelineOf("film", ({ generate }) => {
+    const model = starts ? provider.startingVideo() : provider.video();
+    if (prompt !== null) return { film: generate("film", model, { prompt }, { maxCost: "0.50" }) };
+    const still = generate("still", new MockProvider().image(), { prompt: "x" }, { maxCost: "0.05" });
+    return { film: generate("film", model, { image: still }, { maxCost: "0.50" }) };
   });
 }
 

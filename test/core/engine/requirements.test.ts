@@ -1,23 +1,17 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { TaskOptions } from "../../../src/core/define/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const world = localShow();
-const input = z.object({});
-
 function needing(requires: NonNullable<TaskOptions["requires"]>) {
-  return pipeline("needing", {
-    input,
-    build({ job, task }) {
-      const picture = job("picture", models.image, { prompt: "A boat" });
-      const one = task("one", { picture }, () => 1, { requires });
-      const two = task("two", { one }, () => 2, { requires });
-      return { two };
-    },
+  return pipelineOf("needing", ({ job, task }) => {
+    const picture = job("picture", models.image, { prompt: "A boat" });
+    const one = task("one", { picture }, () => 1, { requires });
+    const two = task("two", { one }, () => 2, { requires });
+    return { two };
   });
 }
 
@@ -56,37 +50,31 @@ test("a requirement that throws is a problem, and one that holds is none", async
 });
 
 test("steps that are known late are asked when they are known, before any of them is paid", async () => {
-  const late = pipeline("late", {
-    input,
-    build({ task, expand }) {
-      const list = task("list", {}, () => ["a boat"]);
-      const pictures = expand(
-        "pictures",
-        list,
-        (prompts, methods) =>
-          prompts.map((prompt, index) => {
-            const picture = methods.job(`picture-${index}`, models.image, { prompt });
-            const files = { sheet: "image" } as const;
-            return methods.task(`sheet-${index}`, { picture }, () => 1, { files, requires: () => "there is no press" });
-          }),
-        { maxSteps: 2, yields: "image" },
-      );
-      return { pictures };
-    },
+  const late = pipelineOf("late", ({ task, expand }) => {
+    const list = task("list", {}, () => ["a boat"]);
+    const pictures = expand(
+      "pictures",
+      list,
+      (prompts, methods) =>
+        prompts.map((prompt, index) => {
+          const picture = methods.job(`picture-${index}`, models.image, { prompt });
+          const files = { sheet: "image" } as const;
+          return methods.task(`sheet-${index}`, { picture }, () => 1, { files, requires: () => "there is no press" });
+        }),
+      { maxSteps: 2, yields: "image" },
+    );
+    return { pictures };
   });
   expect(JSON.stringify(await world.run(late))).toContain("there is no press");
   expect((await world.service.stats()).jobs_created).toBe(0);
 });
 
 test("a file of text is a result like any other", async () => {
-  const lines = pipeline("lines", {
-    input,
-    build({ task }) {
-      const write = async (text: string, path: string) => (await import("node:fs/promises")).writeFile(path, text);
-      const one = task("srt", {}, (_, { file }) => write("1\n", file("lines.srt")), { files: { "lines.srt": "text" } });
-      const size = task("size", { one }, ({ one }) => one.sizeBytes);
-      return { lines: one, size };
-    },
+  const lines = pipelineOf("lines", ({ task }) => {
+    const write = async (text: string, path: string) => (await import("node:fs/promises")).writeFile(path, text);
+    const one = task("srt", {}, (_, { file }) => write("1\n", file("lines.srt")), { files: { "lines.srt": "text" } });
+    const size = task("size", { one }, ({ one }) => one.sizeBytes);
+    return { lines: one, size };
   });
   const result = await world.run(lines);
   const outputs = result.outputs as { readonly lines: { readonly path: string }; readonly size: number };
@@ -94,16 +82,13 @@ test("a file of text is a result like any other", async () => {
   expect(path).toMatch(/lines\.srt$/);
   expect(readFileSync(path, "utf8")).toBe("1\n");
   expect(outputs.size).toBe(2);
-  const broken = pipeline("broken", {
-    input,
-    build: ({ task }) => ({
-      notes: task(
-        "notes",
-        {},
-        async (_, { file }) => (await import("node:fs/promises")).writeFile(file("notes"), new Uint8Array([0xff, 0])),
-        { files: { notes: "text" } },
-      ),
-    }),
-  });
+  const broken = pipelineOf("broken", ({ task }) => ({
+    notes: task(
+      "notes",
+      {},
+      async (_, { file }) => (await import("node:fs/promises")).writeFile(file("notes"), new Uint8Array([0xff, 0])),
+      { files: { notes: "text" } },
+    ),
+  }));
   expect(JSON.stringify(await world.run(broken))).toContain("its bytes are not UTF-8");
 });

@@ -1,26 +1,23 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 
 /** face → poster → print → frame: a rerun of the face makes all four again. */
-const film = pipeline("film", {
-  input: z.object({}),
-  build({ job }) {
-    const face = job("face", models.image, { prompt: "a face" });
-    const poster = job("poster", models.image, { prompt: "a poster", images: [face] });
-    const print = job("print", models.image, { prompt: "a print", images: [poster] });
-    return { frame: job("frame", models.image, { prompt: "a frame", images: [print] }) };
-  },
+const film = pipelineOf("film", ({ job }) => {
+  const face = job("face", models.image, { prompt: "a face" });
+  const poster = job("poster", models.image, { prompt: "a poster", images: [face] });
+  const print = job("print", models.image, { prompt: "a print", images: [poster] });
+  return { frame: job("frame", models.image, { prompt: "a frame", images: [print] }) };
 });
 
 const catalog = builtInCatalog();
@@ -135,12 +132,9 @@ describe("A rerun request", () => {
   });
 
   test("is over when the run waits for a decision, so that a take can be rerun any number of times", async () => {
-    const casting = pipeline("casting", {
-      input: z.object({}),
-      build({ job, approve }) {
-        return { poster: approve("gate", job("face", models.image, { prompt: "a face" })) };
-      },
-    });
+    const casting = pipelineOf("casting", ({ job, approve }) => ({
+      poster: approve("gate", job("face", models.image, { prompt: "a face" })),
+    }));
     const world = await openFakeShow({ varies: true });
     const run = await during(world.clock, world.show.run(casting, {}, { id: "x", outDir: world.outDir }));
     await during(world.clock, run.result());

@@ -1,36 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { InvalidOptionError } from "../../../src/core/kit/errors.ts";
-import {
-  type OverBudgetError,
-  type Pipeline,
-  pipeline,
-  type RunDocument,
-  type Showrunner,
-} from "../../../src/index.ts";
+import type { OverBudgetError, Pipeline, RunDocument, Showrunner } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** a → b → c, and d beside them. */
-const chain = pipeline("chain", {
-  input: z.object({}),
-  build({ job }) {
-    const a = job("a", models.image, { prompt: "a" });
-    const b = job("b", models.image, { prompt: "b", images: [a] });
-    const c = job("c", models.image, { prompt: "c", images: [b] });
-    const d = job("d", models.image, { prompt: "d" });
-    return { c, d };
-  },
+const chain = pipelineOf("chain", ({ job }) => {
+  const a = job("a", models.image, { prompt: "a" });
+  const b = job("b", models.image, { prompt: "b", images: [a] });
+  const c = job("c", models.image, { prompt: "c", images: [b] });
+  const d = job("d", models.image, { prompt: "d" });
+  return { c, d };
 });
 /** A person chooses one of three; the choice becomes a poster. */
-const casting = pipeline("casting", {
-  input: z.object({}),
-  build({ job, choose }) {
-    const faces = [1, 2, 3].map((i) => job(`face-${i}`, models.image, { prompt: `face ${i}` }));
-    const chosen = choose("chosen", faces, { by: "person" });
-    return { poster: job("poster", models.image, { prompt: "poster", images: [chosen] }), chosen };
-  },
+const casting = pipelineOf("casting", ({ job, choose }) => {
+  const faces = [1, 2, 3].map((i) => job(`face-${i}`, models.image, { prompt: `face ${i}` }));
+  const chosen = choose("chosen", faces, { by: "person" });
+  return { poster: job("poster", models.image, { prompt: "poster", images: [chosen] }), chosen };
 });
 
 async function through(
@@ -151,17 +139,17 @@ describe("rerun", () => {
 
   test("of the failure that stopped a run makes what it stopped too", async () => {
     let broken = true;
-    const fast = pipeline("fast", {
-      input: z.object({}),
-      onFailure: "failFast",
-      build({ job }) {
+    const fast = pipelineOf(
+      "fast",
+      ({ job }) => {
         const ok = job("ok", models.image, { prompt: "ok" });
         const bad = job("bad", models.image, { prompt: "bad", images: [ok] });
         const other = job("other", models.image, { prompt: "other" }, { after: [bad] });
         const aside = job("aside", models.image, { prompt: "aside" });
         return { ok, bad, other, aside };
       },
-    });
+      { onFailure: "failFast" },
+    );
     const world = await openFakeShow({
       fails: (_, body) => (broken && JSON.parse(body).prompt === "bad" ? { code: "INTERNAL", retryable: false } : null),
     });
@@ -229,13 +217,10 @@ describe("an output that the service no longer has", () => {
     return apiError(400, "INVALID_ARGUMENT", { details });
   };
   const two = (keep: boolean) =>
-    pipeline("two", {
-      input: z.object({}),
-      build({ job, approve }) {
-        const a = job("a", models.image, { prompt: "a" }, { keep });
-        const gate = approve("gate", a);
-        return { b: job("b", models.image, { prompt: "b", images: [gate] }) };
-      },
+    pipelineOf("two", ({ job, approve }) => {
+      const a = job("a", models.image, { prompt: "a" }, { keep });
+      const gate = approve("gate", a);
+      return { b: job("b", models.image, { prompt: "b", images: [gate] }) };
     });
 
   /** The service takes the output as an input no more; `isErased`: and its bytes are gone too. */

@@ -1,18 +1,15 @@
 import { expectTypeOf, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { RunPause } from "../../../src/core/engine/drive/run-result.ts";
-import { type ImageResult, type Pipeline, pipeline, type RunResult, type Showrunner } from "../../../src/index.ts";
+import type { ImageResult, Pipeline, RunResult, Showrunner } from "../../../src/index.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 declare const show: Showrunner;
-const pictures = pipeline("pictures", {
-  input: z.object({}),
-  build({ job, chat, upload }) {
-    const face = job("face", models.image, { prompt: "a lamp", num_outputs: 2 });
-    const idea = chat("idea", "some-chat", { prompt: "an idea" });
-    const still = upload("still", "still.png");
-    return { face: face.output(0), faces: face.outputs(), parts: [face.output(1)] as const, idea, still };
-  },
+const pictures = pipelineOf("pictures", ({ job, chat, upload }) => {
+  const face = job("face", models.image, { prompt: "a lamp", num_outputs: 2 });
+  const idea = chat("idea", "some-chat", { prompt: "an idea" });
+  const still = upload("still", "still.png");
+  return { face: face.output(0), faces: face.outputs(), parts: [face.output(1)] as const, idea, still };
 });
 
 async function finished() {

@@ -13,6 +13,7 @@ import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService, OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
 
@@ -97,10 +98,7 @@ describe("with reuse, a run", () => {
   test("finds the same under another name and in another pipeline", async () => {
     const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
-    const other = pipeline("other", {
-      input: z.object({}),
-      build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "c" }) }),
-    });
+    const other = pipelineOf("other", ({ job }) => ({ picture: job("picture", models.image, { prompt: "c" }) }));
     const result = await run(world, other, {}, { id: "two", reuse: true });
     expect(result.cost.micros).toBe(0);
     expect(world.paidService.jobs.size).toBe(4);
@@ -213,10 +211,7 @@ describe("a reused result", () => {
   test("is read from the service where there is no local copy, and copied where one is needed now", async () => {
     const world = await openFakeShow();
     const one = (keep: boolean) =>
-      pipeline("one", {
-        input: z.object({}),
-        build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "p" }, { keep }) }),
-      });
+      pipelineOf("one", ({ job }) => ({ picture: job("picture", models.image, { prompt: "p" }, { keep }) }));
     await run(world, one(false), {}, { id: "one" });
     const result = await run(world, one(true), {}, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(1);
@@ -227,12 +222,9 @@ describe("a reused result", () => {
     const world = await openFakeShow();
     const { show, clock, paidService } = world;
     const approved = (keep: boolean) =>
-      pipeline("approved", {
-        input: z.object({}),
-        build({ job, approve }) {
-          const face = approve("good", job("face", models.image, { prompt: "a face" }, { keep }));
-          return { poster: job("poster", models.image, { prompt: "a poster", images: [face] }) };
-        },
+      pipelineOf("approved", ({ job, approve }) => {
+        const face = approve("good", job("face", models.image, { prompt: "a face" }, { keep }));
+        return { poster: job("poster", models.image, { prompt: "a poster", images: [face] }) };
       });
     await run(world, approved(false), {}, { id: "one" });
     expect((await run(world, approved(false), {}, { id: "two", reuse: true })).status).toBe("paused");

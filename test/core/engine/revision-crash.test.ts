@@ -1,14 +1,14 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 
 const catalog = builtInCatalog();
@@ -19,22 +19,16 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** face → poster, and a jingle; the code later wants another poster, a title, and calls the face a portrait. */
-const before = pipeline("film", {
-  input: z.object({}),
-  build({ job }) {
-    const face = job("face", models.image, { prompt: "a face" });
-    const poster = job("poster", models.image, { prompt: "a poster", images: [face] });
-    return { poster, jingle: job("jingle", models.image, { prompt: "a jingle" }) };
-  },
+const before = pipelineOf("film", ({ job }) => {
+  const face = job("face", models.image, { prompt: "a face" });
+  const poster = job("poster", models.image, { prompt: "a poster", images: [face] });
+  return { poster, jingle: job("jingle", models.image, { prompt: "a jingle" }) };
 });
-const after = pipeline("film", {
-  input: z.object({}),
-  build({ job }) {
-    const face = job("portrait", models.image, { prompt: "a face" });
-    const poster = job("poster", models.image, { prompt: "a blue poster", images: [face] });
-    const title = job("title", models.image, { prompt: "a title", images: [poster] });
-    return { poster, title, jingle: job("jingle", models.image, { prompt: "a jingle" }) };
-  },
+const after = pipelineOf("film", ({ job }) => {
+  const face = job("portrait", models.image, { prompt: "a face" });
+  const poster = job("poster", models.image, { prompt: "a blue poster", images: [face] });
+  const title = job("title", models.image, { prompt: "a title", images: [poster] });
+  return { poster, title, jingle: job("jingle", models.image, { prompt: "a jingle" }) };
 });
 
 /** Whether the change is in the journal: who wants it knows by that whether to ask again. */

@@ -2,17 +2,17 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import type { StepState } from "../../../src/core/journal/state.ts";
-import { createMemoryJournal, pipeline, type RunResult, type Showrunner } from "../../../src/index.ts";
+import { createMemoryJournal, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { inProcess } from "../../support/crash-process.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const catalog = builtInCatalog();
 const NEVER = Number.POSITIVE_INFINITY;
@@ -39,17 +39,14 @@ const act = fc.record({
 const promptOf = (input: unknown) => (input as { readonly prompt: string }).prompt;
 
 function comparing(parts: readonly Part[]) {
-  return pipeline("look", {
-    input: z.object({}),
-    build({ compare }) {
-      const rewrite = { model: "chat-1", maxCost: "0.02" };
-      const built = parts.map((_, index) => {
-        const input = { prompt: `harsh ${index}` };
-        const build = (b: StepMethods) => b.job("made", models.image, input, { onModerated: "rewrite", rewrite });
-        return [`part-${index}`, build] as const;
-      });
-      return { look: compare("look", Object.fromEntries(built)) };
-    },
+  return pipelineOf("look", ({ compare }) => {
+    const rewrite = { model: "chat-1", maxCost: "0.02" };
+    const built = parts.map((_, index) => {
+      const input = { prompt: `harsh ${index}` };
+      const build = (b: StepMethods) => b.job("made", models.image, input, { onModerated: "rewrite", rewrite });
+      return [`part-${index}`, build] as const;
+    });
+    return { look: compare("look", Object.fromEntries(built)) };
   });
 }
 

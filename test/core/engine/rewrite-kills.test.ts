@@ -1,13 +1,13 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 import { runOnFakeService } from "./fixtures/crash-world.ts";
 
@@ -18,13 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const duel = pipeline("duel", {
-  input: z.object({}),
-  build({ job }) {
-    const rewrite = { model: "chat-1", maxCost: "0.02" };
-    const still = job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite });
-    return { poster: job("poster", models.image, { prompt: "a poster", images: [still] }) };
-  },
+const duel = pipelineOf("duel", ({ job }) => {
+  const rewrite = { model: "chat-1", maxCost: "0.02" };
+  const still = job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite });
+  return { poster: job("poster", models.image, { prompt: "a poster", images: [still] }) };
 });
 
 test("killed at every append and every request, a prompt is rewritten at most once, and nothing is paid for twice [G8]", async () => {

@@ -1,22 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService, type FakeServiceOptions } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const rewrite = { model: "chat-1", maxCost: "0.02" } as const;
 
-const duel = pipeline("duel", {
-  input: z.object({}),
-  build({ job }) {
-    const still = job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite });
-    return {
-      film: job("film", models.video, { prompt: "pan", start_image: still, aspect_ratio: "16:9", duration_ms: 3000 }),
-    };
-  },
+const duel = pipelineOf("duel", ({ job }) => {
+  const still = job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite });
+  return {
+    film: job("film", models.video, { prompt: "pan", start_image: still, aspect_ratio: "16:9", duration_ms: 3000 }),
+  };
 });
 
 const says =
@@ -101,21 +98,15 @@ describe("a job whose prompt may be rewritten", () => {
   });
 
   test("has its mistakes said once", async () => {
-    const wrong = pipeline("wrong", {
-      input: z.object({}),
-      build: ({ job }) => ({
-        still: job("still", "image-1", { prompt: "a duel", nonsense: 1 }, { onModerated: "rewrite", rewrite }),
-      }),
-    });
+    const wrong = pipelineOf("wrong", ({ job }) => ({
+      still: job("still", "image-1", { prompt: "a duel", nonsense: 1 }, { onModerated: "rewrite", rewrite }),
+    }));
     const { problems } = await (await openFakeShow()).show.quote(wrong, {});
     expect(problems).toMatchObject([{ code: "unknown-field", step: "still", field: "input.nonsense" }]);
   });
 
   test("needs a chat model, and words to rewrite", async () => {
-    const wrong = pipeline("wrong", {
-      input: z.object({}),
-      build: ({ job }) => ({ up: job("up", "upscale-1", {}, { onModerated: "rewrite" }) }),
-    });
+    const wrong = pipelineOf("wrong", ({ job }) => ({ up: job("up", "upscale-1", {}, { onModerated: "rewrite" }) }));
     const { problems } = await (await openFakeShow()).show.quote(wrong, {});
     expect(problems.map(({ field }) => field)).toEqual(expect.arrayContaining(["rewrite", "onModerated"]));
   });
@@ -140,16 +131,13 @@ test("what moderation refuses in its estimate by now is no reason against making
 });
 
 test("a first choice that moderation refuses in its estimate by now is no reason against making the next one again", async () => {
-  const either = pipeline("either", {
-    input: z.object({}),
-    build: ({ firstOf }) => ({
-      still: firstOf(
-        "still",
-        [(b) => b.job("a", models.image, { prompt: "a duel" }), (b) => b.job("b", models.image, { prompt: "a dance" })],
-        { onModerated: "next" },
-      ),
-    }),
-  });
+  const either = pipelineOf("either", ({ firstOf }) => ({
+    still: firstOf(
+      "still",
+      [(b) => b.job("a", models.image, { prompt: "a duel" }), (b) => b.job("b", models.image, { prompt: "a dance" })],
+      { onModerated: "next" },
+    ),
+  }));
   let isLater = false;
   const paidService = new FakePaidService({
     catalog: builtInCatalog(),
@@ -174,14 +162,14 @@ test("a first choice that moderation refuses in its estimate by now is no reason
 });
 
 test("a failure that another prompt may make up for does not stop a run that fails fast", async () => {
-  const both = pipeline("both", {
-    input: z.object({}),
-    onFailure: "failFast",
-    build: ({ job }) => ({
+  const both = pipelineOf(
+    "both",
+    ({ job }) => ({
       still: job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
       other: job("other", models.image, { prompt: "a boat" }),
     }),
-  });
+    { onFailure: "failFast" },
+  );
   const world = await openFakeShow(refusing(isHarsh));
   expect((await ran(world, both)).status).toBe("succeeded");
   const strict = await openFakeShow(refusing(says("a duel", "a dance")));
@@ -190,17 +178,14 @@ test("a failure that another prompt may make up for does not stop a run that fai
 
 describe("a request to a provider whose prompt may be rewritten", () => {
   const of = (provider: MockProvider, isFilm: boolean) =>
-    pipeline("asked", {
-      input: z.object({}),
-      build: ({ generate }) => {
-        const more = { maxCost: "0.50", onModerated: "rewrite", rewrite } as const;
-        const prompt = { prompt: "a duel" };
-        return {
-          made: isFilm
-            ? generate("made", provider.startingVideo(), prompt, more)
-            : generate("made", provider.image(), prompt, more),
-        };
-      },
+    pipelineOf("asked", ({ generate }) => {
+      const more = { maxCost: "0.50", onModerated: "rewrite", rewrite } as const;
+      const prompt = { prompt: "a duel" };
+      return {
+        made: isFilm
+          ? generate("made", provider.startingVideo(), prompt, more)
+          : generate("made", provider.image(), prompt, more),
+      };
     });
   const blocked = (body: object) =>
     Object.assign(apiCallError(400, "refused by the safety system", { prompt: "a duel" }), body);
@@ -267,12 +252,9 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     paidService.client = () => ({ ...client, estimate });
     return openFakeShow({ paidService });
   }
-  const only = pipeline("only", {
-    input: z.object({}),
-    build: ({ job }) => ({
-      still: job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
-    }),
-  });
+  const only = pipelineOf("only", ({ job }) => ({
+    still: job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
+  }));
   const refusedOnce = { code: "MODERATION_FAILED", retryable: false };
 
   test("is rewritten at once, and that is said", async () => {

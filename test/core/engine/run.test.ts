@@ -16,6 +16,7 @@ import {
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const input = z.object({ count: z.number().default(3) });
 const pictures = pipeline("pictures", {
@@ -27,14 +28,11 @@ const pictures = pipeline("pictures", {
   },
 });
 /** a → b, and c beside them. */
-const chain = pipeline("chain", {
-  input: z.object({}),
-  build({ job }) {
-    const a = job("a", models.image, { prompt: "a" });
-    const b = job("b", models.image, { prompt: "b", images: [a] });
-    const c = job("c", models.image, { prompt: "c" });
-    return { b, c };
-  },
+const chain = pipelineOf("chain", ({ job }) => {
+  const a = job("a", models.image, { prompt: "a" });
+  const b = job("b", models.image, { prompt: "b", images: [a] });
+  const c = job("c", models.image, { prompt: "c" });
+  return { b, c };
 });
 
 describe("budget", () => {
@@ -107,10 +105,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
       return sends === 2 ? apiError(422, "MODERATION_FAILED") : null;
     };
   };
-  const one = pipeline("one", {
-    input: z.object({}),
-    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-  });
+  const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
   test("is unresolved, with its hold; a person adopts one of the candidates and the run completes [G4]", async () => {
     const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
@@ -302,10 +297,7 @@ describe("the forecast", () => {
 describe("a plan with problems", () => {
   test("is refused whole, and nothing is written down", async () => {
     const { show } = await openFakeShow();
-    const bad = pipeline("bad", {
-      input: z.object({}),
-      build: ({ job }) => ({ x: job("x", "image-1", { propmt: 1 }) }),
-    });
+    const bad = pipelineOf("bad", ({ job }) => ({ x: job("x", "image-1", { propmt: 1 }) }));
     const error = (await show.run(bad, {}).catch((e) => e)) as PlanProblemsError;
     expect(error.problems.map(({ field }) => field).sort()).toEqual(["input.prompt", "input.propmt"]);
     expect(await show.runs()).toEqual([]);

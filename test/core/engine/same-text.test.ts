@@ -2,33 +2,31 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type ResumeOptions, text } from "../../../src/index.ts";
+import { type Pipeline, type ResumeOptions, text } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
 const LINE = "Fresh bread from six in the morning";
 const OTHER = "Hallo";
 
 /** Speech with captions of its own text and of the same literal, a review, an expansion, and a prompt with the line in it. */
-const spoken: Pipeline = pipeline("spoken", {
-  input: z.object({}),
-  build({ job, task, approve, chat, expand }) {
-    const speech = job("speech", models.speech, { text: LINE, voice_id: "voice_f9b70f7b" });
-    const captions = task("captions", { lines: [{ text: speech.input("text") }], note: "calm" }, (given) => given);
-    const title = task("title", { words: text`${speech.input("text")}!` }, ({ words }) => words);
-    const old = task("old", { lines: [{ text: LINE }], language: "en" }, (given) => given);
-    const poster = job("poster", models.image, { prompt: `A poster that says: ${LINE}` });
-    const second = job("second", models.speech, { text: OTHER, voice_id: "voice_f9b70f7b" });
-    const secondLines = task("second-lines", { text: OTHER }, (given) => given);
-    const words = chat("words", "chat-1", { prompt: "words" }, { schema: z.array(z.string()), maxCost: "0.01" });
-    const each = expand(
-      "each",
-      words,
-      (list, within) => list.map((word) => within.job(word, models.image, { prompt: text`${speech.input("text")}` })),
-      { maxSteps: 3 },
-    );
-    return { fine: approve("fine", captions), title, old, poster, secondLines, second, each };
-  },
+const spoken: Pipeline = pipelineOf("spoken", ({ job, task, approve, chat, expand }) => {
+  const speech = job("speech", models.speech, { text: LINE, voice_id: "voice_f9b70f7b" });
+  const captions = task("captions", { lines: [{ text: speech.input("text") }], note: "calm" }, (given) => given);
+  const title = task("title", { words: text`${speech.input("text")}!` }, ({ words }) => words);
+  const old = task("old", { lines: [{ text: LINE }], language: "en" }, (given) => given);
+  const poster = job("poster", models.image, { prompt: `A poster that says: ${LINE}` });
+  const second = job("second", models.speech, { text: OTHER, voice_id: "voice_f9b70f7b" });
+  const secondLines = task("second-lines", { text: OTHER }, (given) => given);
+  const words = chat("words", "chat-1", { prompt: "words" }, { schema: z.array(z.string()), maxCost: "0.01" });
+  const each = expand(
+    "each",
+    words,
+    (list, within) => list.map((word) => within.job(word, models.image, { prompt: text`${speech.input("text")}` })),
+    { maxSteps: 3 },
+  );
+  return { fine: approve("fine", captions), title, old, poster, secondLines, second, each };
 });
 
 async function waiting() {
@@ -107,15 +105,12 @@ test("a plan names a local function that repeats what a job is asked with, and w
 });
 
 test("what all takes, or all attempts of a job that is looked at, are asked with goes where a field of a job goes", async () => {
-  const made = pipeline("made", {
-    input: z.object({}),
-    build({ job, takes, task }) {
-      const looks = takes("looks", models.image, { prompt: "a boat at dawn" }, { count: 2, choose: "first" });
-      const accept = () => null;
-      const seen = job("seen", models.image, { prompt: "a tree at dusk" }, { accept, acceptAttempts: 2 });
-      const labels = task("labels", { a: looks.input("prompt"), b: seen.input("prompt") }, (given) => given);
-      return { looks, seen, labels };
-    },
+  const made = pipelineOf("made", ({ job, takes, task }) => {
+    const looks = takes("looks", models.image, { prompt: "a boat at dawn" }, { count: 2, choose: "first" });
+    const accept = () => null;
+    const seen = job("seen", models.image, { prompt: "a tree at dusk" }, { accept, acceptAttempts: 2 });
+    const labels = task("labels", { a: looks.input("prompt"), b: seen.input("prompt") }, (given) => given);
+    return { looks, seen, labels };
   });
   const { show, clock, outDir } = await openFakeShow();
   const { warnings } = await during(clock, show.quote(made, {}));

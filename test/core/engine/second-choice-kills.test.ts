@@ -1,14 +1,14 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, pipeline, type RunResult } from "../../../src/index.ts";
+import { createMemoryJournal, type RunResult } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { factsOf, runOnFakeService } from "./fixtures/crash-world.ts";
@@ -21,26 +21,23 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** A still is paid for, its film refused; the next look fails and is refunded; the third is made. */
-const second = pipeline("second", {
-  input: z.object({}),
-  build: ({ firstOf, job }) => ({
-    poster: job("poster", models.image, {
-      prompt: "a poster",
-      images: [
-        firstOf("look", [
-          (b) =>
-            b.job("drawn", models.image, { prompt: "refused", images: [b.job("mood", models.image, { prompt: "m" })] }),
-          (b) =>
-            b.firstOf("other", [
-              (c) => c.job("b", models.image, { prompt: "fails" }),
-              (c) => c.job("c", models.image, { prompt: "any look" }),
-            ]),
-          (b) => b.job("never", models.image, { prompt: "never" }),
-        ]),
-      ],
-    }),
+const second = pipelineOf("second", ({ firstOf, job }) => ({
+  poster: job("poster", models.image, {
+    prompt: "a poster",
+    images: [
+      firstOf("look", [
+        (b) =>
+          b.job("drawn", models.image, { prompt: "refused", images: [b.job("mood", models.image, { prompt: "m" })] }),
+        (b) =>
+          b.firstOf("other", [
+            (c) => c.job("b", models.image, { prompt: "fails" }),
+            (c) => c.job("c", models.image, { prompt: "any look" }),
+          ]),
+        (b) => b.job("never", models.image, { prompt: "never" }),
+      ]),
+    ],
   }),
-});
+}));
 
 /**
  * The answer that refused it got lost with the process, and the refusal of a second send proves nothing: nothing is bought

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { type Handle, type Pipeline, pipeline } from "../../../src/index.ts";
+import type { Handle, Pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** How the only submit of a job ends. */
 type Fate = "made" | "refused" | "retired" | "moderated" | "no capacity" | "refunded" | "charged" | "lost";
@@ -133,7 +133,7 @@ function planned(tree: Choice, jobs: Map<string, Job>): Pipeline {
     }
     return last!;
   };
-  return pipeline("tree", { input: z.object({}), build: (b) => ({ picture: addChoice(b, tree, "x", null) }) });
+  return pipelineOf("tree", (b) => ({ picture: addChoice(b, tree, "x", null) }));
 }
 
 const promptOf = (input: unknown) => (input as { readonly prompt: string }).prompt;

@@ -1,29 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { failed, type Handle, type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { failed, type Handle, type Pipeline, type RunResult } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-
-const nothing = z.object({});
+import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Two pictures, of which the second is a second choice. */
 function either(settings: { readonly onModerated?: "next"; readonly awayMs?: number } = {}): Pipeline {
-  return pipeline("either", {
-    input: nothing,
-    build: ({ firstOf }) => ({
-      face: firstOf(
-        "face",
-        [
-          (b) => b.job("a", models.image, { prompt: "a" }),
-          (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
-        ],
-        settings,
-      ),
-    }),
-  });
+  return pipelineOf("either", ({ firstOf }) => ({
+    face: firstOf(
+      "face",
+      [
+        (b) => b.job("a", models.image, { prompt: "a" }),
+        (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
+      ],
+      settings,
+    ),
+  }));
 }
 
 const isFirst = (body: unknown) => JSON.stringify(body).includes('"a"');
@@ -110,17 +105,14 @@ describe("the second of two options", () => {
       fails: (_, body) => (/"prompt":"[ax]"/.test(body) ? { code: "INTERNAL", retryable: false } : null),
       shows: ({ error }) => (error === null ? {} : { costMicros: null }),
     });
-    const conditional = pipeline("conditional", {
-      input: nothing,
-      build: ({ firstOf, job }) => {
-        const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
-        return {
-          face: firstOf("face", [
-            (b) => b.job("a", models.image, { prompt: "a" }),
-            (b) => b.job("b", models.image, { prompt: "b" }, { when: failed(x) }),
-          ]),
-        };
-      },
+    const conditional = pipelineOf("conditional", ({ firstOf, job }) => {
+      const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
+      return {
+        face: firstOf("face", [
+          (b) => b.job("a", models.image, { prompt: "a" }),
+          (b) => b.job("b", models.image, { prompt: "b" }, { when: failed(x) }),
+        ]),
+      };
     });
     const result = await ran(world, conditional);
     expect(result.status).toBe("paused");
@@ -131,18 +123,15 @@ describe("the second of two options", () => {
   test("waits for the bill of what was made before a task failed, and is not begun where it was charged", async () => {
     let bill: number | null = null;
     const world = await openFakeShow({ shows: () => ({ costMicros: bill }) });
-    const checked = pipeline("checked", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        face: firstOf("face", [
-          (b) =>
-            b.task("check", { face: b.job("a", models.image, { prompt: "a" }) }, (): string => {
-              throw new Error("not good enough");
-            }),
-          (b) => b.task("own", {}, () => "drawn here"),
-        ]),
-      }),
-    });
+    const checked = pipelineOf("checked", ({ firstOf }) => ({
+      face: firstOf("face", [
+        (b) =>
+          b.task("check", { face: b.job("a", models.image, { prompt: "a" }) }, (): string => {
+            throw new Error("not good enough");
+          }),
+        (b) => b.task("own", {}, () => "drawn here"),
+      ]),
+    }));
     const result = await ran(world, checked);
     expect(result.status).toBe("paused");
     expect(result.report.message).toContain("face/1/a");
@@ -167,16 +156,13 @@ describe("the second of two options", () => {
 
 test("what a second choice made up for is not made again with what failed", async () => {
   let isOut = true;
-  const of = pipeline("made-up-for", {
-    input: nothing,
-    build: ({ firstOf, job }) => ({
-      face: firstOf("face", [
-        (b) => b.job("a", models.image, { prompt: "a" }),
-        (b) => b.job("b", models.image, { prompt: "b" }),
-      ]),
-      other: job("other", models.image, { prompt: "a" }),
-    }),
-  });
+  const of = pipelineOf("made-up-for", ({ firstOf, job }) => ({
+    face: firstOf("face", [
+      (b) => b.job("a", models.image, { prompt: "a" }),
+      (b) => b.job("b", models.image, { prompt: "b" }),
+    ]),
+    other: job("other", models.image, { prompt: "a" }),
+  }));
   const world = await openFakeShow({ refuses: (_, body) => (isOut && isFirst(body) ? apiError(400, "NO") : null) });
   expect((await ran(world, of)).status).toBe("partial");
   isOut = false;
@@ -198,44 +184,35 @@ describe("a plan with second choices", () => {
     expect(quote.totalMicros).toEqual({ min: 100_000, max: 100_000 });
     const second = quote.prices.find(({ step }) => step === "face/2/b");
     expect(second).toMatchObject({ insteadOf: "face/1", costMicros: 100_000 });
-    const chained = pipeline("chained", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        film: firstOf("film", [
-          (b) => b.job("film", models.video, { ...film, start_image: b.job("still", models.image, { prompt: "x" }) }),
-          (b) => b.job("film", models.video, film),
-        ]),
-      }),
-    });
+    const chained = pipelineOf("chained", ({ firstOf }) => ({
+      film: firstOf("film", [
+        (b) => b.job("film", models.video, { ...film, start_image: b.job("still", models.image, { prompt: "x" }) }),
+        (b) => b.job("film", models.video, film),
+      ]),
+    }));
     // The still, and then the second film.
     expect((await quoted(chained)).totalMicros).toEqual({ min: 900_000, max: 1_000_000 });
-    const rescued = pipeline("rescued", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        still: firstOf("still", [
-          (b) => {
-            const still = b.job("still", models.image, { prompt: "x" });
-            b.job("rescue", models.video, film, { when: failed(still) });
-            return still;
-          },
-          (b) => b.job("big", models.image, { prompt: "y", images: [b.job("still", models.image, { prompt: "x" })] }),
-        ]),
-      }),
-    });
+    const rescued = pipelineOf("rescued", ({ firstOf }) => ({
+      still: firstOf("still", [
+        (b) => {
+          const still = b.job("still", models.image, { prompt: "x" });
+          b.job("rescue", models.video, film, { when: failed(still) });
+          return still;
+        },
+        (b) => b.job("big", models.image, { prompt: "y", images: [b.job("still", models.image, { prompt: "x" })] }),
+      ]),
+    }));
     // The first still fails, and the film that is made then is paid for as well as both of the second stills.
     expect((await quoted(rescued)).totalMicros).toMatchObject({ max: 1_100_000 });
   });
 
   test("says which option is out already, and runs without it", async () => {
-    const of = pipeline("out", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        face: firstOf("face", [
-          (b) => b.job("a", "image-9", { prompt: "a" }),
-          (b) => b.job("b", models.image, { prompt: "b" }),
-        ]),
-      }),
-    });
+    const of = pipelineOf("out", ({ firstOf }) => ({
+      face: firstOf("face", [
+        (b) => b.job("a", "image-9", { prompt: "a" }),
+        (b) => b.job("b", models.image, { prompt: "b" }),
+      ]),
+    }));
     const world = await openFakeShow();
     const quote = await world.show.quote(of, {});
     expect(quote.problems).toEqual([]);
@@ -247,19 +224,16 @@ describe("a plan with second choices", () => {
   });
 
   test("tells what rules out each option, once, where none of them can be made", async () => {
-    const of = pipeline("none", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        face: firstOf("face", [
-          (b) => b.job("a", "image-8", { prompt: "a" }),
-          (b) => b.job("b", models.image, { prompt: 7 } as never),
-          (b) => {
-            b.job("c", "image-9", { prompt: "c" });
-            return b.job("d", "image-9", { prompt: "d" });
-          },
-        ]),
-      }),
-    });
+    const of = pipelineOf("none", ({ firstOf }) => ({
+      face: firstOf("face", [
+        (b) => b.job("a", "image-8", { prompt: "a" }),
+        (b) => b.job("b", models.image, { prompt: 7 } as never),
+        (b) => {
+          b.job("c", "image-9", { prompt: "c" });
+          return b.job("d", "image-9", { prompt: "d" });
+        },
+      ]),
+    }));
     const { problems } = await quoted(of);
     expect(problems.map(({ code, step }) => `${code} ${step}`)).toEqual([
       "unknown-model face/1/a",
@@ -270,15 +244,12 @@ describe("a plan with second choices", () => {
   });
 
   test("is refused where the last option cannot be made", async () => {
-    const of = pipeline("last", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        face: firstOf("face", [
-          (b) => b.job("a", models.image, { prompt: "a" }),
-          (b) => b.job("b", "image-9", { prompt: "b" }),
-        ]),
-      }),
-    });
+    const of = pipelineOf("last", ({ firstOf }) => ({
+      face: firstOf("face", [
+        (b) => b.job("a", models.image, { prompt: "a" }),
+        (b) => b.job("b", "image-9", { prompt: "b" }),
+      ]),
+    }));
     const { problems } = await quoted(of);
     expect(problems).toMatchObject([{ code: "unknown-model", step: "face/2/b" }]);
   });
@@ -296,12 +267,9 @@ describe("a plan with second choices", () => {
       "the option must return the handle",
     ],
   ])("refuses an option with %s", async (_, option: (b: StepMethods, job: StepMethods["job"]) => Handle, said) => {
-    const of = pipeline("bad", {
-      input: nothing,
-      build: ({ firstOf, job }) => ({
-        face: firstOf("face", [(b) => option(b, job) as never, (b) => b.job("b", models.image, { prompt: "b" })]),
-      }),
-    });
+    const of = pipelineOf("bad", ({ firstOf, job }) => ({
+      face: firstOf("face", [(b) => option(b, job) as never, (b) => b.job("b", models.image, { prompt: "b" })]),
+    }));
     const { problems } = await quoted(of);
     expect(problems.map(({ code, step, message }) => `${code} ${step}: ${message}`)).toContainEqual(
       expect.stringContaining(`bad-option face/1: ${said}`),
@@ -309,35 +277,29 @@ describe("a plan with second choices", () => {
   });
 
   test("keeps what is inside of an option to itself", async () => {
-    const of = pipeline("leak", {
-      input: nothing,
-      build({ firstOf, job }) {
-        let inside: Handle<"image", "single"> | null = null;
-        const face = firstOf("face", [
-          (b) => (inside = b.job("a", models.image, { prompt: "a" })),
-          (b) => b.job("b", models.image, { prompt: "b" }),
-        ]);
-        return { face, again: job("again", models.image, { prompt: "again", images: [inside!] }) };
-      },
+    const of = pipelineOf("leak", ({ firstOf, job }) => {
+      let inside: Handle<"image", "single"> | null = null;
+      const face = firstOf("face", [
+        (b) => (inside = b.job("a", models.image, { prompt: "a" })),
+        (b) => b.job("b", models.image, { prompt: "b" }),
+      ]);
+      return { face, again: job("again", models.image, { prompt: "again", images: [inside!] }) };
     });
     expect((await quoted(of)).problems).toMatchObject([{ code: "foreign-handle", step: "again" }]);
   });
 });
 
 test("an option gives way once the service was away for longer than its choice waits", async () => {
-  const of = pipeline("away", {
-    input: nothing,
-    build: ({ firstOf }) => ({
-      told: firstOf(
-        "told",
-        [
-          (b) => b.task("kept", { face: b.job("a", models.image, { prompt: "a" }) }, () => "drawn there"),
-          (b) => b.task("own", {}, () => "drawn here"),
-        ],
-        { awayMs: 60_000 },
-      ),
-    }),
-  });
+  const of = pipelineOf("away", ({ firstOf }) => ({
+    told: firstOf(
+      "told",
+      [
+        (b) => b.task("kept", { face: b.job("a", models.image, { prompt: "a" }) }, () => "drawn there"),
+        (b) => b.task("own", {}, () => "drawn here"),
+      ],
+      { awayMs: 60_000 },
+    ),
+  }));
   let isAway = false;
   const world = await openFakeShow({
     refuses: () => (isAway ? new ConnectionError("nobody is there", { sent: false }) : null),

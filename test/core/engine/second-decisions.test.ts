@@ -1,22 +1,18 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const RICH = "5";
 /** Enough for what is chosen from, and for nothing that comes of the choice. */
 const POOR = "0.15";
 
-const takes = pipeline("takes", {
-  input: z.object({}),
-  build({ job, choose, task }) {
-    const looks = job("looks", models.image, { prompt: "looks", num_outputs: 2 });
-    const best = choose("best", looks.outputs(), { by: "person" });
-    const words = task("words", {}, () => "a quay");
-    return { film: job("film", models.image, { prompt: words, images: [best] }) };
-  },
+const takes = pipelineOf("takes", ({ job, choose, task }) => {
+  const looks = job("looks", models.image, { prompt: "looks", num_outputs: 2 });
+  const best = choose("best", looks.outputs(), { by: "person" });
+  const words = task("words", {}, () => "a quay");
+  return { film: job("film", models.image, { prompt: words, images: [best] }) };
 });
 
 type Word = 0 | 1 | "reject";

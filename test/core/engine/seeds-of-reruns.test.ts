@@ -2,29 +2,27 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
-const looks: Pipeline = pipeline("looks", {
-  input: z.object({}),
-  build({ job, chat, takes, expand }) {
-    const look = takes("look", models.image, { prompt: "a look" }, { count: 3, choose: "first" });
-    const best = takes("best", models.image, { prompt: "a face", seed: 5 }, { count: 2, choose: "person" });
-    const poster = job("poster", models.image, { prompt: "a poster", seed: 7 });
-    const framed = job("framed", models.image, { prompt: "in a frame", images: [poster], seed: 7 });
-    const plain = job("plain", models.image, { prompt: "as it comes" });
-    const words = chat("words", "chat-1", { prompt: "words" }, { schema: z.array(z.string()), maxCost: "0.01" });
-    const each = expand(
-      "each",
-      words,
-      (list, within) =>
-        list.map((word) => within.takes(word, models.image, { prompt: word }, { count: 2, choose: "person" })),
-      { maxSteps: 10 },
-    );
-    return { look, best, poster, framed, plain, each };
-  },
+const looks: Pipeline = pipelineOf("looks", ({ job, chat, takes, expand }) => {
+  const look = takes("look", models.image, { prompt: "a look" }, { count: 3, choose: "first" });
+  const best = takes("best", models.image, { prompt: "a face", seed: 5 }, { count: 2, choose: "person" });
+  const poster = job("poster", models.image, { prompt: "a poster", seed: 7 });
+  const framed = job("framed", models.image, { prompt: "in a frame", images: [poster], seed: 7 });
+  const plain = job("plain", models.image, { prompt: "as it comes" });
+  const words = chat("words", "chat-1", { prompt: "words" }, { schema: z.array(z.string()), maxCost: "0.01" });
+  const each = expand(
+    "each",
+    words,
+    (list, within) =>
+      list.map((word) => within.takes(word, models.image, { prompt: word }, { count: 2, choose: "person" })),
+    { maxSteps: 10 },
+  );
+  return { look, best, poster, framed, plain, each };
 });
 
 async function waiting() {
@@ -97,10 +95,9 @@ describe("a take that is made again", () => {
   test("keeps its seed where nothing was made of it", async () => {
     const world = await openFakeShow({ refuses: () => apiError(422, "MODERATION_FAILED") });
     const { clock, show, outDir } = world;
-    const failing = pipeline("failing", {
-      input: z.object({}),
-      build: ({ takes }) => ({ a: takes("a", models.image, { prompt: "p", seed: 1 }, { count: 1, choose: "first" }) }),
-    });
+    const failing = pipelineOf("failing", ({ takes }) => ({
+      a: takes("a", models.image, { prompt: "p", seed: 1 }, { count: 1, choose: "first" }),
+    }));
     const run = await during(clock, show.run(failing, {}, { id: "x", outDir }));
     expect((await during(clock, run.result())).status).toBe("failed");
     expect((await during(clock, show.rerunQuote("x", ["a/1"]))).seeds).toEqual([]);

@@ -1,14 +1,10 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import type { Answer } from "../../../src/core/answers.ts";
 import { outageDelayMs } from "../../../src/core/api/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { openAnswering } from "../../support/answering-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const one = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }),
-});
+const one = pipelineOf("one", ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }));
 
 async function open() {
   const world = await openAnswering();

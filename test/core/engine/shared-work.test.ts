@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/core/api/index.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { UploadHandles } from "../../../src/core/engine/media/handles.ts";
 import { EstimateCache } from "../../../src/core/engine/price/estimates.ts";
-import { createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "shared-work-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -93,12 +93,9 @@ test("an upload that two wait for comes to the one who goes on waiting, sent onc
 });
 
 test("a run continues when another with the same request is stopped", async () => {
-  const drawn = pipeline("drawn", {
-    input: z.object({}),
-    build({ job }) {
-      const a = job("a", models.image, { prompt: "a" });
-      return { b: job("b", models.image, { prompt: "b", images: [a] }) };
-    },
+  const drawn = pipelineOf("drawn", ({ job }) => {
+    const a = job("a", models.image, { prompt: "a" });
+    return { b: job("b", models.image, { prompt: "b", images: [a] }) };
   });
   const { client, gate, begun } = waiting("estimate");
   const asked = { ...client };

@@ -2,14 +2,13 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, createClient } from "../../../src/core/api/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 type Sends = (answer: ServerResponse, bytes: Buffer) => void;
@@ -31,10 +30,7 @@ const short: Readonly<Record<string, Sends>> = {
   },
 };
 
-const one = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-});
+const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 const half = PIXEL.subarray(0, Math.floor(PIXEL.length / 2));
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 

@@ -1,10 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { pipeline } from "../../../src/index.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { settle } from "../../support/simulated-clock.ts";
 
 setFlagsFromString("--expose-gc");
@@ -13,10 +12,9 @@ const gc = runInNewContext("gc") as () => void;
 /** The engine of a Showrunner that nobody else knows, with a slice that never ends. */
 async function abandoned(): Promise<WeakRef<object>> {
   const provider = new MockProvider("mock", ["never"]);
-  const show = pipeline("still", {
-    input: z.object({}),
-    build: ({ generate }) => ({ still: generate("still", provider.image(), { prompt: "x" }, { maxCost: "0.05" }) }),
-  });
+  const show = pipelineOf("still", ({ generate }) => ({
+    still: generate("still", provider.image(), { prompt: "x" }, { maxCost: "0.05" }),
+  }));
   const world = await openFakeShow();
   await world.show.start(show, {}, { id: "x", outDir: world.outDir });
   void world.show.engine.slice("x", { findPipeline: async () => show, anew: true });

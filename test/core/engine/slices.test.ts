@@ -1,44 +1,35 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { LocalWork, Slice } from "../../../src/core/engine/slice/run-slices.ts";
 import { JournalNewerVersionError } from "../../../src/core/journal/errors.ts";
 import { retireHolder, thisHolder } from "../../../src/core/journal/host.ts";
 import type { LeaseHolder } from "../../../src/core/journal/store.ts";
 import { FoldedRun } from "../../../src/core/view/run-view.ts";
-import { openShowrunner, type Pipeline, pipeline } from "../../../src/index.ts";
+import { openShowrunner, type Pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { mortalProcess } from "../../support/mortal-process.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
-const chain = pipeline("chain", {
-  input: z.object({}),
-  build({ job }) {
-    const look = job("look", models.image, { prompt: "look" });
-    const scenes = ["one", "two"].map((name) => job(name, models.image, { prompt: name, images: [look] }));
-    return { scenes };
-  },
+const chain = pipelineOf("chain", ({ job }) => {
+  const look = job("look", models.image, { prompt: "look" });
+  const scenes = ["one", "two"].map((name) => job(name, models.image, { prompt: name, images: [look] }));
+  return { scenes };
 });
 
-const gated = pipeline("gated", {
-  input: z.object({}),
-  build({ job, approve }) {
-    const draft = job("draft", models.image, { prompt: "draft" });
-    return { final: job("final", models.image, { prompt: "final", images: [approve("gate", draft)] }) };
-  },
+const gated = pipelineOf("gated", ({ job, approve }) => {
+  const draft = job("draft", models.image, { prompt: "draft" });
+  return { final: job("final", models.image, { prompt: "final", images: [approve("gate", draft)] }) };
 });
 
 const counted = (calls: string[]) =>
-  pipeline("counted", {
-    input: z.object({}),
-    build({ task, job }) {
-      const words = task("words", {}, () => {
-        calls.push("words");
-        return "a boat";
-      });
-      return { image: job("image", models.image, { prompt: words }) };
-    },
+  pipelineOf("counted", ({ task, job }) => {
+    const words = task("words", {}, () => {
+      calls.push("words");
+      return "a boat";
+    });
+    return { image: job("image", models.image, { prompt: words }) };
   });
 
 const fake = async (options: Parameters<typeof openFakeShow>[0] = {}) => {

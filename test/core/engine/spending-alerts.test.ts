@@ -1,20 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { shareReached } from "../../../src/core/run/budget-pause.ts";
-import { pipeline, type RunOptions } from "../../../src/index.ts";
+import type { RunOptions } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { jsonOf, startReceiver } from "../../support/receiver.ts";
 
 /** Five pictures at $0.10, each made of the one before. */
-const chain = pipeline("chain", {
-  input: z.object({}),
-  build({ job }) {
-    let last = job("p1", models.image, { prompt: "a lamp" });
-    for (const n of [2, 3, 4, 5]) last = job(`p${n}`, models.image, { prompt: "a lamp", images: [last] });
-    return { last };
-  },
+const chain = pipelineOf("chain", ({ job }) => {
+  let last = job("p1", models.image, { prompt: "a lamp" });
+  for (const n of [2, 3, 4, 5]) last = job(`p${n}`, models.image, { prompt: "a lamp", images: [last] });
+  return { last };
 });
 
 async function open(options: Parameters<typeof openFakeShow>[0] = {}) {

@@ -1,13 +1,10 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, type JournalStore, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const one = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ face: job("face", models.image, { prompt: "grey" }) }),
-});
+const one = pipelineOf("one", ({ job }) => ({ face: job("face", models.image, { prompt: "grey" }) }));
 
 test("A run that a worker takes before the process that wrote it down is followed, and its result is the same", async () => {
   const inner = createMemoryJournal();

@@ -1,20 +1,17 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/core/api/index.ts";
-import { pipeline, type RunHandle } from "../../../src/index.ts";
+import type { RunHandle } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
-const two = pipeline("two", {
-  input: z.object({}),
-  build({ job }) {
-    const one = job("one", models.image, { prompt: "one" });
-    return { one, two: job("two", models.image, { prompt: "two", images: [one] }) };
-  },
+const two = pipelineOf("two", ({ job }) => {
+  const one = job("one", models.image, { prompt: "one" });
+  return { one, two: job("two", models.image, { prompt: "two", images: [one] }) };
 });
 
 /** Copies of whole media, none that is being fetched. */

@@ -1,25 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { retireHolder } from "../../../src/core/journal/host.ts";
-import { pipeline, type ResumeOptions } from "../../../src/index.ts";
+import type { ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 
 const gates = ["g1", "g2", "g3"] as const;
 
 /** A picture, and three decisions, each with a picture after it. */
-const gated = pipeline("gated", {
-  input: z.object({}),
-  build({ job, approve }) {
-    let last = job("start", models.image, { prompt: "start" });
-    for (const gate of gates) {
-      last = job(`after-${gate}`, models.image, { prompt: gate, images: [approve(gate, last)] });
-    }
-    return { last };
-  },
+const gated = pipelineOf("gated", ({ job, approve }) => {
+  let last = job("start", models.image, { prompt: "start" });
+  for (const gate of gates) {
+    last = job(`after-${gate}`, models.image, { prompt: gate, images: [approve(gate, last)] });
+  }
+  return { last };
 });
 
 async function retryOrPause(): Promise<FakeShow> {

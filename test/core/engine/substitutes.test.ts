@@ -1,20 +1,17 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const provider = new MockProvider();
-const stills = pipeline("stills", {
-  input: z.object({}),
-  build({ generate, chat, expand }) {
-    const film = generate("film", provider.startingVideo(), { prompt: "a boat" }, { maxCost: "0.50" });
-    const names = chat("names", "chat-1", { prompt: "names" }, { schema: z.array(z.string()), maxCost: "0.01" });
-    const grow = (list: readonly string[], { generate: add }: StepMethods) =>
-      list.map((name) => add(name, provider.image(), { prompt: name }, { maxCost: "0.05" }));
-    return { film, all: expand("all", names, grow, { maxSteps: 2, maxCost: "0.10" }) };
-  },
+const stills = pipelineOf("stills", ({ generate, chat, expand }) => {
+  const film = generate("film", provider.startingVideo(), { prompt: "a boat" }, { maxCost: "0.50" });
+  const names = chat("names", "chat-1", { prompt: "names" }, { schema: z.array(z.string()), maxCost: "0.01" });
+  const grow = (list: readonly string[], { generate: add }: StepMethods) =>
+    list.map((name) => add(name, provider.image(), { prompt: name }, { maxCost: "0.05" }));
+  return { film, all: expand("all", names, grow, { maxSteps: 2, maxCost: "0.10" }) };
 });
 
 test("with substitutes, no model of the pipeline is called: not to start, to poll, or in steps added later", async () => {

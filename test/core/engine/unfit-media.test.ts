@@ -1,10 +1,10 @@
 import { readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { settle } from "../../support/simulated-clock.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 
@@ -14,12 +14,9 @@ const PCM = new Uint8Array(48_000).map((_, index) => (index * 37) & 255);
 function asking(build: (provider: MockProvider) => object, kind: "speech" | "video", more = {}): Pipeline {
   const model = build(new MockProvider());
   const input = kind === "speech" ? { text: "The boat leaves.", outputFormat: "pcm" } : { prompt: "a red boat" };
-  return pipeline("asking", {
-    input: z.object({}),
-    build: ({ generate }) => {
-      const made = generate("made", model as never, { ...input, ...more } as never, { maxCost: "0.50" });
-      return { made: "n" in more ? (made as unknown as { outputs(): never }).outputs() : made };
-    },
+  return pipelineOf("asking", ({ generate }) => {
+    const made = generate("made", model as never, { ...input, ...more } as never, { maxCost: "0.50" });
+    return { made: "n" in more ? (made as unknown as { outputs(): never }).outputs() : made };
   });
 }
 
@@ -69,12 +66,9 @@ function films(provider: MockProvider, repeatable?: true) {
   const options = { maxCost: "0.50", ...(repeatable && { repeatable }) };
   const answer = { videos: FILMS, warnings: [], response: {} };
   const model = { ...provider.video(), maxVideosPerCall: 2, doGenerate: async () => answer };
-  return pipeline("films", {
-    input: z.object({}),
-    build: ({ generate }) => {
-      const made = generate("made", model as never, { prompt: "a red boat", n: 2 } as never, options as never);
-      return { made: (made as unknown as { outputs(): never }).outputs() };
-    },
+  return pipelineOf("films", ({ generate }) => {
+    const made = generate("made", model as never, { prompt: "a red boat", n: 2 } as never, options as never);
+    return { made: (made as unknown as { outputs(): never }).outputs() };
   });
 }
 
@@ -121,12 +115,9 @@ test("a media folder that is not there for a while is waited for with what was m
     await writeFile(mediaDir, "");
     return answer;
   };
-  const of = pipeline("picture", {
-    input: z.object({}),
-    build: ({ generate }) => ({
-      made: generate("made", { ...model, doGenerate: broken }, { prompt: "a red boat" }, { maxCost: "0.05" }),
-    }),
-  });
+  const of = pipelineOf("picture", ({ generate }) => ({
+    made: generate("made", { ...model, doGenerate: broken }, { prompt: "a red boat" }, { maxCost: "0.05" }),
+  }));
   const { show, outDir } = world;
   const run = await show.run(of, {}, { id: "x", outDir });
   const ended = run.result();

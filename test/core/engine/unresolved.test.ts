@@ -1,17 +1,13 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const dayMs = 24 * 3_600_000;
-const one = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-});
+const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
 function unanswered(): UnknownOutcomeError {
   const cause = new ConnectionError("the connection broke", { sent: true });
@@ -62,13 +58,10 @@ test("A job that a person names while the run goes on is collected by that drive
   paidService.client = () => ({ ...client, follow });
   const { show, clock, outDir } = await openFakeShow({ paidService });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const both = pipeline("both", {
-    input: z.object({}),
-    build: ({ job, task }) => ({
-      a: job("a", "image-1", { prompt: "a" }),
-      other: task("other", {}, () => released.then(() => "done")),
-    }),
-  });
+  const both = pipelineOf("both", ({ job, task }) => ({
+    a: job("a", "image-1", { prompt: "a" }),
+    other: task("other", {}, () => released.then(() => "done")),
+  }));
   const run = await during(clock, show.run(both, {}, { id: "x", outDir }));
   const result = run.result();
   const status = async () => (await show.show("x")).steps[0]!.status;

@@ -2,14 +2,13 @@ import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { fetchFile } from "../../../src/core/engine/media/open-file.ts";
 import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
-import { pipeline } from "../../../src/index.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 let server: FakeService;
@@ -28,12 +27,9 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const uploads = (file: string | Uint8Array | URL | { readonly bytes: Uint8Array; readonly kind: "image" | "audio" }) =>
-  pipeline("p", {
-    input: z.object({}),
-    build: ({ job, upload }) => ({
-      drawn: job("drawn", models.image, { prompt: "x", images: [upload("given", file) as never] }),
-    }),
-  });
+  pipelineOf("p", ({ job, upload }) => ({
+    drawn: job("drawn", models.image, { prompt: "x", images: [upload("given", file) as never] }),
+  }));
 
 const fileOf = async (given: Parameters<typeof uploads>[0]) => {
   const { show } = await openFakeShow({ inside: [origin] });
@@ -96,13 +92,10 @@ test("a URL that gives more than it may is left alone, and nothing of it stays",
 test("bytes that change later change no upload", async () => {
   const { show } = await openFakeShow();
   const bytes = new Uint8Array(PIXEL);
-  const changing = pipeline("p", {
-    input: z.object({}),
-    build({ upload }) {
-      const given = upload("given", bytes);
-      bytes.fill(0);
-      return { given };
-    },
+  const changing = pipelineOf("p", ({ upload }) => {
+    const given = upload("given", bytes);
+    bytes.fill(0);
+    return { given };
   });
   const made = await show.plan(changing, {});
   expect(made.ok && made.plan.steps[0]).toMatchObject({ file: { sizeBytes: PIXEL.length, contentType: "image/png" } });

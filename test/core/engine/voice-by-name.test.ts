@@ -1,12 +1,12 @@
 /** A voice may be given by its name: the plan has its id, or says which voices there are. */
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Client, pipeline } from "../../../src/index.ts";
+import type { Client } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { localShow } from "../../support/local-show.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const SALLY = { id: "voice_1", name: "Sally", previewUrl: null, labels: { gender: "female", accent: "american" } };
 const SALLY_ANNE = { id: "voice_2", name: "Sally Anne", previewUrl: null, labels: {} };
@@ -22,10 +22,7 @@ async function speaking(searched: Partial<Searched>) {
 }
 
 const spoken = (voice_id: string) =>
-  pipeline("spoken", {
-    input: z.object({}),
-    build: ({ job }) => ({ speech: job("speech", models.speech, { text: "Good evening.", voice_id }) }),
-  });
+  pipelineOf("spoken", ({ job }) => ({ speech: job("speech", models.speech, { text: "Good evening.", voice_id }) }));
 
 const inputOf = (plan: unknown) => (plan as { steps: { input: unknown }[] }).steps[0]!.input;
 

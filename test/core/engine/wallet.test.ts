@@ -17,6 +17,7 @@ import {
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wallet-"));
@@ -137,14 +138,11 @@ describe("A floor under the wallet", () => {
   });
 
   test("waits for what is on its way rather than pause: a chat's bill, which is less than its maximum [G26]", async () => {
-    const told = pipeline("told", {
-      input: z.object({}),
-      build({ chat, job }) {
-        const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
-        job("drawn", models.image, { prompt: words }, { keep: false });
-        job("picture", models.image, { prompt: "a picture" }, { keep: false });
-        return {};
-      },
+    const told = pipelineOf("told", ({ chat, job }) => {
+      const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
+      job("drawn", models.image, { prompt: words }, { keep: false });
+      job("picture", models.image, { prompt: "a picture" }, { keep: false });
+      return {};
     });
     const { paidService, clock, open } = world(usd);
     const client = paidService.client();

@@ -1,38 +1,31 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { noticesOf } from "../../../src/core/engine/notify/notifications.ts";
 import type { SliceOptions } from "../../../src/core/engine/slice/run-slices.ts";
 import { fold } from "../../../src/core/journal/events.ts";
-import { failed, openShowrunner, type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { failed, openShowrunner, type Pipeline, type RunResult } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
 import { mortalProcess } from "../../support/mortal-process.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { settle } from "../../support/simulated-clock.ts";
 
-const nothing = z.object({});
 const MINUTE_MS = 60_000;
 
 /** A picture that is waited for ten minutes, one that needs it, and one that needs nothing. */
-const chain = pipeline("chain", {
-  input: nothing,
-  build: ({ job }) => {
-    const a = job("a", models.image, { prompt: "a" }, { within: "10m" });
-    return { b: job("b", models.image, { prompt: "b", images: [a] }), c: job("c", models.image, { prompt: "c" }) };
-  },
+const chain = pipelineOf("chain", ({ job }) => {
+  const a = job("a", models.image, { prompt: "a" }, { within: "10m" });
+  return { b: job("b", models.image, { prompt: "b", images: [a] }), c: job("c", models.image, { prompt: "c" }) };
 });
 
 /** Two pictures, of which the second is a second choice. */
-const either = pipeline("either", {
-  input: nothing,
-  build: ({ firstOf, job }) => {
-    const face = firstOf("face", [
-      (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
-      (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
-    ]);
-    return { face, film: job("film", models.image, { prompt: "film", images: [face] }) };
-  },
+const either = pipelineOf("either", ({ firstOf, job }) => {
+  const face = firstOf("face", [
+    (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
+    (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
+  ]);
+  return { face, film: job("film", models.image, { prompt: "film", images: [face] }) };
 });
 
 /** A service whose job of the prompt takes so many minutes; every other one takes 10 seconds. */
@@ -228,20 +221,17 @@ describe("options of several steps", () => {
   });
 
   test("end without the rest of a late one while the next one is under way, also where a condition of it holds", async () => {
-    const of = pipeline("several", {
-      input: nothing,
-      build: ({ firstOf, job }) => {
-        const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
-        return {
-          face: firstOf("face", [
-            (b) => {
-              const a1 = b.job("a1", models.image, { prompt: "a1" }, { within: "10m" });
-              return b.job("a2", models.image, { prompt: "a2", images: [a1] }, { when: failed(x) });
-            },
-            (b) => b.job("b", models.image, { prompt: "b" }),
-          ]),
-        };
-      },
+    const of = pipelineOf("several", ({ firstOf, job }) => {
+      const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
+      return {
+        face: firstOf("face", [
+          (b) => {
+            const a1 = b.job("a1", models.image, { prompt: "a1" }, { within: "10m" });
+            return b.job("a2", models.image, { prompt: "a2", images: [a1] }, { when: failed(x) });
+          },
+          (b) => b.job("b", models.image, { prompt: "b" }),
+        ]),
+      };
     });
     const world = await slow({ a1: 12, b: 20 }, failing(/"prompt":"x"/));
     const result = await ran(world, of);
@@ -251,19 +241,16 @@ describe("options of several steps", () => {
     });
   });
 
-  const two = pipeline("two", {
-    input: nothing,
-    build: ({ firstOf, job }) => ({
-      face: firstOf("face", [
-        (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
-        (b) => {
-          const b1 = b.job("b1", models.image, { prompt: "b1" });
-          return b.job("b2", models.image, { prompt: "b2", images: [b1] });
-        },
-      ]),
-      film: job("film", models.image, { prompt: "film" }),
-    }),
-  });
+  const two = pipelineOf("two", ({ firstOf, job }) => ({
+    face: firstOf("face", [
+      (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
+      (b) => {
+        const b1 = b.job("b1", models.image, { prompt: "b1" });
+        return b.job("b2", models.image, { prompt: "b2", images: [b1] });
+      },
+    ]),
+    film: job("film", models.image, { prompt: "film" }),
+  }));
 
   test.each([
     ["charged", "INTERNAL", 100_000],
@@ -334,12 +321,9 @@ describe("driven in slices", () => {
     expect(world.clock.now() - wakeAt!).toBeLessThan(12 * MINUTE_MS);
   });
 
-  const pair = pipeline("pair", {
-    input: nothing,
-    build: ({ job }) => {
-      const made = ["a", "d"].map((name) => job(name, models.image, { prompt: name }, { within: "10m" }));
-      return { a: job("a2", models.image, { prompt: "a2", images: [made[0]!] }), d: made[1]! };
-    },
+  const pair = pipelineOf("pair", ({ job }) => {
+    const made = ["a", "d"].map((name) => job(name, models.image, { prompt: name }, { within: "10m" }));
+    return { a: job("a2", models.image, { prompt: "a2", images: [made[0]!] }), d: made[1]! };
   });
 
   test("of two late jobs each has its own time: the end of one does not have the other waited for again", async () => {
@@ -356,16 +340,13 @@ describe("driven in slices", () => {
 
   test("of two late jobs of a run that ended, the end of one leaves the end of the run as it is for the other", async () => {
     const world = await slow({ a: 15, d: 600 });
-    const choices = pipeline("choices", {
-      input: nothing,
-      build: ({ firstOf, job }) => {
-        const choice = (name: string) =>
-          firstOf(`${name}-face`, [
-            (b) => b.job(name, models.image, { prompt: name }, { within: "10m" }),
-            (b) => b.job(`${name}2`, models.image, { prompt: `${name}2` }),
-          ]);
-        return { film: job("film", models.image, { prompt: "film", images: ["a", "d"].map(choice) }) };
-      },
+    const choices = pipelineOf("choices", ({ firstOf, job }) => {
+      const choice = (name: string) =>
+        firstOf(`${name}-face`, [
+          (b) => b.job(name, models.image, { prompt: name }, { within: "10m" }),
+          (b) => b.job(`${name}2`, models.image, { prompt: `${name}2` }),
+        ]);
+      return { film: job("film", models.image, { prompt: "film", images: ["a", "d"].map(choice) }) };
     });
     await world.show.start(choices, {}, { id: "x", outDir: world.outDir });
     expect(await driven(world, 19 * MINUTE_MS)).toEqual(["running", "succeeded"]);
@@ -412,12 +393,9 @@ describe("driven in slices", () => {
 
   test("whoever follows a run just after its decision is told what comes of that", async () => {
     const world = await slow({});
-    const decided = pipeline("decided", {
-      input: nothing,
-      build: ({ approve, job }) => {
-        const drawn = job("drawn", models.image, { prompt: "drawn" });
-        return { film: job("film", models.image, { prompt: "film", images: [approve("ok", drawn)] }) };
-      },
+    const decided = pipelineOf("decided", ({ approve, job }) => {
+      const drawn = job("drawn", models.image, { prompt: "drawn" });
+      return { film: job("film", models.image, { prompt: "film", images: [approve("ok", drawn)] }) };
     });
     await world.show.start(decided, {}, { id: "x", outDir: world.outDir });
     expect((await driven(world, 12 * MINUTE_MS)).at(-1)).toBe("paused");
@@ -487,15 +465,12 @@ describe("driven in slices", () => {
     async (_, status) => {
       const [first, second] = [new MockProvider(), new MockProvider("other")];
       first.status = () => ({ status: "pending" });
-      const films = pipeline("films", {
-        input: nothing,
-        build: ({ firstOf }) => ({
-          film: firstOf("film", [
-            (b) => b.generate("a", first.startingVideo(), { prompt: "a" }, { maxCost: "0.50", within: "10m" }),
-            (b) => b.generate("b", second.startingVideo(), { prompt: "b" }, { maxCost: "0.50" }),
-          ]),
-        }),
-      });
+      const films = pipelineOf("films", ({ firstOf }) => ({
+        film: firstOf("film", [
+          (b) => b.generate("a", first.startingVideo(), { prompt: "a" }, { maxCost: "0.50", within: "10m" }),
+          (b) => b.generate("b", second.startingVideo(), { prompt: "b" }, { maxCost: "0.50" }),
+        ]),
+      }));
       const world = await openFakeShow();
       await world.show.start(films, {}, { id: "x", outDir: world.outDir });
       const findPipeline = async () => films;
@@ -510,19 +485,16 @@ describe("driven in slices", () => {
   );
 
   test("a run that is paused for one job stays so when another comes that it has decided against", async () => {
-    const of = pipeline("both", {
-      input: nothing,
-      build: ({ firstOf, job }) => ({
-        end: job("end", models.image, {
-          prompt: "end",
-          images: [job("p", models.image, { prompt: "p" }, { within: "10m" })],
-        }),
-        face: firstOf("face", [
-          (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
-          (b) => b.job("b", models.image, { prompt: "b" }),
-        ]),
+    const of = pipelineOf("both", ({ firstOf, job }) => ({
+      end: job("end", models.image, {
+        prompt: "end",
+        images: [job("p", models.image, { prompt: "p" }, { within: "10m" })],
       }),
-    });
+      face: firstOf("face", [
+        (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
+        (b) => b.job("b", models.image, { prompt: "b" }),
+      ]),
+    }));
     const world = await slow({ a: 15, p: 600 });
     await world.show.start(of, {}, { id: "x", outDir: world.outDir });
     expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "paused"]);
@@ -560,28 +532,19 @@ test("what takes three times as long as usual is said once", async () => {
 
 test("what takes long is measured by what its model took before", async () => {
   const world = await slow({ z: 4 });
-  const quick = pipeline("quick", {
-    input: nothing,
-    build: ({ job }) => ({ z: job("y", models.image, { prompt: "y" }) }),
-  });
+  const quick = pipelineOf("quick", ({ job }) => ({ z: job("y", models.image, { prompt: "y" }) }));
   await during(world.clock, (await world.show.run(quick, {}, { id: "w", outDir: world.outDir })).result(), 1_000);
   await world.clock.advance(2 * MINUTE_MS);
-  const again = pipeline("again", {
-    input: nothing,
-    build: ({ job }) => ({ z: job("z", models.image, { prompt: "z" }) }),
-  });
+  const again = pipelineOf("again", ({ job }) => ({ z: job("z", models.image, { prompt: "z" }) }));
   await ran(world, again);
   const said = (await world.journal.read("x")).find(({ event }) => event.type === "step.slow");
   expect(said?.event).toMatchObject({ step: "z", expected: { isLearned: true } });
 });
 
 describe("an answer that is waited for", () => {
-  const asked = pipeline("asked", {
-    input: nothing,
-    build: ({ chat, job }) => {
-      const said = chat("said", "some/model", { prompt: "said" }, { within: "2m", maxCost: "0.01" });
-      return { drawn: job("drawn", models.image, { prompt: said }) };
-    },
+  const asked = pipelineOf("asked", ({ chat, job }) => {
+    const said = chat("said", "some/model", { prompt: "said" }, { within: "2m", maxCost: "0.01" });
+    return { drawn: job("drawn", models.image, { prompt: said }) };
   });
 
   test("pauses the run at once, and the run goes on by itself when it comes", async () => {
@@ -597,15 +560,12 @@ describe("an answer that is waited for", () => {
   test("gives way to the next option, and is counted when it comes", async () => {
     const world = await slow({ one: 4 });
     const options = { maxCost: "0.01", within: "1m" } as const;
-    const choice = pipeline("choice", {
-      input: nothing,
-      build: ({ firstOf, job }) => {
-        const said = firstOf("words", [
-          (b) => b.chat("one", "some/model", { prompt: "one" }, options),
-          (b) => b.chat("two", "some/model", { prompt: "two" }, { maxCost: "0.01" }),
-        ]);
-        return { drawn: job("drawn", models.image, { prompt: said }) };
-      },
+    const choice = pipelineOf("choice", ({ firstOf, job }) => {
+      const said = firstOf("words", [
+        (b) => b.chat("one", "some/model", { prompt: "one" }, options),
+        (b) => b.chat("two", "some/model", { prompt: "two" }, { maxCost: "0.01" }),
+      ]);
+      return { drawn: job("drawn", models.image, { prompt: said }) };
     });
     const result = await ran(world, choice);
     expect(result.status).toBe("succeeded");
@@ -617,12 +577,9 @@ describe("an answer that is waited for", () => {
 
 describe("a request to a provider", () => {
   const film = (provider: MockProvider) =>
-    pipeline("film", {
-      input: nothing,
-      build: ({ generate }) => ({
-        film: generate("film", provider.startingVideo(), { prompt: "f" }, { maxCost: "0.50", within: "3m" }),
-      }),
-    });
+    pipelineOf("film", ({ generate }) => ({
+      film: generate("film", provider.startingVideo(), { prompt: "f" }, { maxCost: "0.50", within: "3m" }),
+    }));
 
   test("that it accepted pauses the run, is asked for by whoever resumes it, and sent once", async () => {
     const provider = new MockProvider();
@@ -638,13 +595,10 @@ describe("a request to a provider", () => {
 
 describe("an answer and a provider's work that are late side by side", () => {
   const story = (provider: MockProvider) =>
-    pipeline("story", {
-      input: nothing,
-      build: ({ chat, generate, job }) => {
-        const said = chat("said", "some/model", { prompt: "said" }, { within: "2m", maxCost: "0.01" });
-        const film = generate("film", provider.startingVideo(), { prompt: "f" }, { maxCost: "0.50", within: "3m" });
-        return { film, drawn: job("drawn", models.image, { prompt: said }) };
-      },
+    pipelineOf("story", ({ chat, generate, job }) => {
+      const said = chat("said", "some/model", { prompt: "said" }, { within: "2m", maxCost: "0.01" });
+      const film = generate("film", provider.startingVideo(), { prompt: "f" }, { maxCost: "0.50", within: "3m" });
+      return { film, drawn: job("drawn", models.image, { prompt: said }) };
     });
 
   /** A provider that has made the film after so many minutes. */
@@ -698,16 +652,13 @@ describe("the plan of options that may be bought side by side", () => {
   test("comes at most to all of them together", async () => {
     const { show } = await slow({});
     const priced = (within?: "10m") =>
-      pipeline("priced", {
-        input: nothing,
-        build: ({ firstOf }) => ({
-          face: firstOf("face", [
-            (b) => b.job("a", models.image, { prompt: "a" }, { within }),
-            (b) => b.job("b", models.image, { prompt: "b" }, { within }),
-            (b) => b.job("c", models.image, { prompt: "c" }, { within }),
-          ]),
-        }),
-      });
+      pipelineOf("priced", ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) => b.job("a", models.image, { prompt: "a" }, { within }),
+          (b) => b.job("b", models.image, { prompt: "b" }, { within }),
+          (b) => b.job("c", models.image, { prompt: "c" }, { within }),
+        ]),
+      }));
     expect((await show.quote(priced(), {})).totalMicros).toEqual({ min: 100_000, max: 100_000 });
     expect((await show.quote(priced("10m"), {})).totalMicros).toEqual({ min: 100_000, max: 300_000 });
   });
@@ -715,12 +666,9 @@ describe("the plan of options that may be bought side by side", () => {
 
 describe("within in the code of a run", () => {
   const waiting = (within?: "10m" | "40m" | "1m") =>
-    pipeline("chain", {
-      input: nothing,
-      build: ({ job }) => {
-        const a = job("a", models.image, { prompt: "a" }, { within });
-        return { b: job("b", models.image, { prompt: "b", images: [a] }) };
-      },
+    pipelineOf("chain", ({ job }) => {
+      const a = job("a", models.image, { prompt: "a" }, { within });
+      return { b: job("b", models.image, { prompt: "b", images: [a] }) };
     });
 
   test("may change: nothing is asked for anew, and the new time counts", async () => {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { equals, failed, not, pipeline, quorum, text } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 
 const story = z.object({ title: z.string(), mood: z.string(), lines: z.array(z.string()) });
 const told = { title: "Low tide", mood: "calm", lines: ["sand", "gulls", "boat"] };
@@ -15,35 +16,32 @@ const cover = pipeline("cover", {
   },
 });
 
-const everything = pipeline("everything", {
-  input: z.object({}),
-  build({ approve, chat, choose, expand, include, job, task }) {
-    const script = chat("script", "chat-1", { prompt: "A story." }, { schema: story, maxCost: "0.01" });
-    const lines = approve("lines", script.at("lines"), { message: "Are these the lines?" });
-    const front = include("front", cover, { look: "a beach" }, { maxCost: "1" });
-    const titled = job("titled", models.image, {
-      prompt: text`${script.at("title")}: ${lines.at(1)}`,
-      images: [front.best],
-    });
-    const shots = expand(
-      "shots",
-      lines,
-      (all, b) => all.map((line, n) => b.job(`shot-${n}`, models.image, { prompt: line, images: [titled] })),
-      { maxSteps: 5, maxCost: "2", yields: "image" },
-    );
-    const seen = approve("seen", shots);
-    const wild = job("wild", models.image, { prompt: "storm" }, { when: equals(script.at("mood"), "wild") });
-    const calm = job("calm", models.image, { prompt: "calm" }, { when: not(lines.at(9)) });
-    const spare = job("spare", models.image, { prompt: "spare" }, { when: failed(titled) });
-    const picked = choose("picked", [spare, wild, titled], { by: "first" });
-    const sum = task(
-      "sum",
-      { pictures: [seen, picked], words: { title: script.at("title"), lines } },
-      ({ pictures, words }) => ({ pictures: pictures.length, title: words.title, last: words.lines.at(-1) }),
-      { onFailure: quorum(2) },
-    );
-    return { sum, seen, front, title: script.at("title"), last: sum.at("last"), picked, calm };
-  },
+const everything = pipelineOf("everything", ({ approve, chat, choose, expand, include, job, task }) => {
+  const script = chat("script", "chat-1", { prompt: "A story." }, { schema: story, maxCost: "0.01" });
+  const lines = approve("lines", script.at("lines"), { message: "Are these the lines?" });
+  const front = include("front", cover, { look: "a beach" }, { maxCost: "1" });
+  const titled = job("titled", models.image, {
+    prompt: text`${script.at("title")}: ${lines.at(1)}`,
+    images: [front.best],
+  });
+  const shots = expand(
+    "shots",
+    lines,
+    (all, b) => all.map((line, n) => b.job(`shot-${n}`, models.image, { prompt: line, images: [titled] })),
+    { maxSteps: 5, maxCost: "2", yields: "image" },
+  );
+  const seen = approve("seen", shots);
+  const wild = job("wild", models.image, { prompt: "storm" }, { when: equals(script.at("mood"), "wild") });
+  const calm = job("calm", models.image, { prompt: "calm" }, { when: not(lines.at(9)) });
+  const spare = job("spare", models.image, { prompt: "spare" }, { when: failed(titled) });
+  const picked = choose("picked", [spare, wild, titled], { by: "first" });
+  const sum = task(
+    "sum",
+    { pictures: [seen, picked], words: { title: script.at("title"), lines } },
+    ({ pictures, words }) => ({ pictures: pictures.length, title: words.title, last: words.lines.at(-1) }),
+    { onFailure: quorum(2) },
+  );
+  return { sum, seen, front, title: script.at("title"), last: sum.at("last"), picked, calm };
 });
 
 test("a pipeline with every builder method completes, and its results have the shape of their types", async () => {
@@ -78,25 +76,21 @@ test("a pipeline with every builder method completes, and its results have the s
 });
 
 test("values that steps of an expansion yield lead to further steps", async () => {
-  const twice = pipeline("twice", {
-    input: z.object({}),
-    build({ chat, expand }) {
-      const script = chat("script", "chat-1", { prompt: "A story." }, { schema: story, maxCost: "0.01" });
-      const said = expand(
-        "said",
-        script.at("lines"),
-        (lines, b) =>
-          lines.map((prompt, n) => b.chat(`s${n}`, "chat-1", { prompt }, { schema: story, maxCost: "0.01" })),
-        { maxSteps: 3, yields: "value" },
-      );
-      const drawn = expand(
-        "drawn",
-        said,
-        (all, b) => all.map(({ title: prompt }, n) => b.job(`d${n}`, models.image, { prompt })),
-        { maxSteps: 3, maxCost: "1" },
-      );
-      return { said, drawn };
-    },
+  const twice = pipelineOf("twice", ({ chat, expand }) => {
+    const script = chat("script", "chat-1", { prompt: "A story." }, { schema: story, maxCost: "0.01" });
+    const said = expand(
+      "said",
+      script.at("lines"),
+      (lines, b) => lines.map((prompt, n) => b.chat(`s${n}`, "chat-1", { prompt }, { schema: story, maxCost: "0.01" })),
+      { maxSteps: 3, yields: "value" },
+    );
+    const drawn = expand(
+      "drawn",
+      said,
+      (all, b) => all.map(({ title: prompt }, n) => b.job(`d${n}`, models.image, { prompt })),
+      { maxSteps: 3, maxCost: "1" },
+    );
+    return { said, drawn };
   });
   const world = await openFakeShow({ says: () => JSON.stringify(told) });
   const handle = await world.show.run(twice, {}, { id: "x", outDir: world.outDir });
@@ -105,14 +99,11 @@ test("values that steps of an expansion yield lead to further steps", async () =
 });
 
 test.each(["first", "person"] as const)("a choice (%s) among skipped steps is skipped, too", async (by) => {
-  const unwanted = pipeline("unwanted", {
-    input: z.object({}),
-    build({ chat, choose, job, takes }) {
-      const when = not(chat("script", "chat-1", { prompt: "A story." }, { maxCost: "0.01" }));
-      const best = takes("best", models.image, { prompt: "x" }, { count: 2, choose: by, when });
-      const two = ["a", "b"].map((name) => job(name, models.image, { prompt: "x" }, { when }));
-      return { best, one: choose("one", two, { by }) };
-    },
+  const unwanted = pipelineOf("unwanted", ({ chat, choose, job, takes }) => {
+    const when = not(chat("script", "chat-1", { prompt: "A story." }, { maxCost: "0.01" }));
+    const best = takes("best", models.image, { prompt: "x" }, { count: 2, choose: by, when });
+    const two = ["a", "b"].map((name) => job(name, models.image, { prompt: "x" }, { when }));
+    return { best, one: choose("one", two, { by }) };
   });
   const world = await openFakeShow({ says: () => "some words" });
   const handle = await world.show.run(unwanted, {}, { id: "x", outDir: world.outDir });

@@ -7,98 +7,70 @@ import { greyPng } from "../../../../src/core/kit/placeholder-media.ts";
 import type { Plan } from "../../../../src/core/plan/plan.ts";
 import { file, type Pipeline, pipeline, text } from "../../../../src/index.ts";
 import { openFakeShow } from "../../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../../support/pipelines.ts";
 
-const input = z.object({});
+const single = pipelineOf("single", ({ job }) => ({ cat: job("cat", models.image, { prompt: "a cat" }) }));
 
-const single = pipeline("single", {
-  input,
-  build({ job }) {
-    return { cat: job("cat", models.image, { prompt: "a cat" }) };
-  },
+const chain = pipelineOf("chain", ({ job, approve }) => {
+  const look = job("look", models.image, { prompt: "a look", num_outputs: 2 });
+  const go = approve("go", look.output(0), { message: "go on?" });
+  return {
+    film: job("film", models.video, { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 }),
+  };
 });
 
-const chain = pipeline("chain", {
-  input,
-  build({ job, approve }) {
-    const look = job("look", models.image, { prompt: "a look", num_outputs: 2 });
-    const go = approve("go", look.output(0), { message: "go on?" });
-    return {
-      film: job("film", models.video, { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 }),
-    };
-  },
+const takes = pipelineOf("takes", ({ job, takes: take, choose }) => {
+  const faces = take("face", models.image, { prompt: "a face" }, { count: 2, choose: "first" });
+  const lead = choose("lead", faces.outputs(), { by: "person", message: "who is it?" });
+  return { poster: job("poster", models.image, { prompt: "a poster", images: [lead] }) };
 });
 
-const takes = pipeline("takes", {
-  input,
-  build({ job, takes: take, choose }) {
-    const faces = take("face", models.image, { prompt: "a face" }, { count: 2, choose: "first" });
-    const lead = choose("lead", faces.outputs(), { by: "person", message: "who is it?" });
-    return { poster: job("poster", models.image, { prompt: "a poster", images: [lead] }) };
-  },
+const fan = pipelineOf("fan", ({ job }) => {
+  const drawn = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+  return { drawn, again: job("again", models.image, { prompt: "again" }, { attempts: 2 }) };
 });
 
-const fan = pipeline("fan", {
-  input,
-  build({ job }) {
-    const drawn = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
-    return { drawn, again: job("again", models.image, { prompt: "again" }, { attempts: 2 }) };
-  },
-});
-
-const second = pipeline("second", {
-  input,
-  build({ firstOf, job }) {
-    const look = firstOf("look", [
-      (b) =>
-        b.job("a", models.image, { prompt: "a look", images: [b.job("mood", models.image, { prompt: "a mood" })] }),
-      (b) =>
-        b.firstOf("other", [
-          (c) => c.job("b", models.image, { prompt: "another look" }),
-          (c) => c.job("c", models.image, { prompt: "any look" }),
-        ]),
-    ]);
-    return { poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
-  },
+const second = pipelineOf("second", ({ firstOf, job }) => {
+  const look = firstOf("look", [
+    (b) => b.job("a", models.image, { prompt: "a look", images: [b.job("mood", models.image, { prompt: "a mood" })] }),
+    (b) =>
+      b.firstOf("other", [
+        (c) => c.job("b", models.image, { prompt: "another look" }),
+        (c) => c.job("c", models.image, { prompt: "any look" }),
+      ]),
+  ]);
+  return { poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
 });
 
 /** Slow jobs with a time limit of ten minutes: one that all other steps need, and two options. */
-const patient = pipeline("patient", {
-  input,
-  build({ firstOf, job }) {
-    const within = "10m";
-    const still = job("still", models.image, { prompt: "a slow still" }, { within });
-    const look = firstOf("look", [
-      (b) => b.job("a", models.image, { prompt: "a slow look" }, { within }),
-      (b) => b.job("b", models.image, { prompt: "a slow one too", images: [still] }, { within }),
-      (b) => b.job("c", models.image, { prompt: "any look" }),
-    ]);
-    return { still, poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
-  },
+const patient = pipelineOf("patient", ({ firstOf, job }) => {
+  const within = "10m";
+  const still = job("still", models.image, { prompt: "a slow still" }, { within });
+  const look = firstOf("look", [
+    (b) => b.job("a", models.image, { prompt: "a slow look" }, { within }),
+    (b) => b.job("b", models.image, { prompt: "a slow one too", images: [still] }, { within }),
+    (b) => b.job("c", models.image, { prompt: "any look" }),
+  ]);
+  return { still, poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
 });
 
 /** The same jobs before an approval, which may be decided at any time. */
-const hurried = pipeline("hurried", {
-  input,
-  build({ firstOf, job, approve }) {
-    const look = firstOf("look", [
-      (b) => {
-        const mood = b.job("mood", models.image, { prompt: "a slow mood" }, { within: "2m" });
-        return b.job("a", models.image, { prompt: "a look", images: [mood] });
-      },
-      (b) => b.job("b", models.image, { prompt: "another look" }),
-    ]);
-    const go = approve("go", look, { message: "go on?" });
-    const film = { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 } as const;
-    return { film: job("film", models.video, film) };
-  },
+const hurried = pipelineOf("hurried", ({ firstOf, job, approve }) => {
+  const look = firstOf("look", [
+    (b) => {
+      const mood = b.job("mood", models.image, { prompt: "a slow mood" }, { within: "2m" });
+      return b.job("a", models.image, { prompt: "a look", images: [mood] });
+    },
+    (b) => b.job("b", models.image, { prompt: "another look" }),
+  ]);
+  const go = approve("go", look, { message: "go on?" });
+  const film = { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 } as const;
+  return { film: job("film", models.video, film) };
 });
 
-const told = pipeline("told", {
-  input,
-  build({ job, chat }) {
-    const story = chat("story", "chat-1", { prompt: "a story" }, { maxCost: "0.01" });
-    return { story, scene: job("scene", models.image, { prompt: text`a scene of ${story}` }) };
-  },
+const told = pipelineOf("told", ({ job, chat }) => {
+  const story = chat("story", "chat-1", { prompt: "a story" }, { maxCost: "0.01" });
+  return { story, scene: job("scene", models.image, { prompt: text`a scene of ${story}` }) };
 });
 
 /** Models in the pipelines' code; the processes of a life use other models in their place. */
@@ -119,78 +91,68 @@ const filmer = (provider: string): VideoModelV4 => {
 };
 
 /** Requests to providers with a single response, one of them repeatable, and a job that uses a result. */
-const painted = pipeline("painted", {
-  input,
-  build({ generate, job }) {
-    const still = generate("still", painter("still"), { prompt: "a still", n: 2 }, { maxCost: "0.05" });
-    const voice = generate("voice", speaker, { text: "a voice" }, { maxCost: "0.02", repeatable: true });
-    const edit = generate(
-      "edit",
-      painter("edit", "gateway"),
-      { prompt: "an edit", files: [still.output(0)] },
-      { maxCost: "0.05", price: () => "0.04", attempts: 2 },
-    );
-    return { voice, edit, big: job("big", models.image, { prompt: "bigger", images: [still.output(1)] }) };
-  },
+const painted = pipelineOf("painted", ({ generate, job }) => {
+  const still = generate("still", painter("still"), { prompt: "a still", n: 2 }, { maxCost: "0.05" });
+  const voice = generate("voice", speaker, { text: "a voice" }, { maxCost: "0.02", repeatable: true });
+  const edit = generate(
+    "edit",
+    painter("edit", "gateway"),
+    { prompt: "an edit", files: [still.output(0)] },
+    { maxCost: "0.05", price: () => "0.04", attempts: 2 },
+  );
+  return { voice, edit, big: job("big", models.image, { prompt: "bigger", images: [still.output(1)] }) };
 });
 
 /** Operations that are polled, with and without an idempotency key. */
-const filmed = pipeline("filmed", {
-  input,
-  build({ generate, job }) {
-    const look = job("look", models.image, { prompt: "a look" });
-    const found = generate("found", filmer("queue"), { prompt: "it walks", image: look }, { maxCost: "0.10" });
-    const keyed = generate("keyed", filmer("gateway"), { prompt: "it runs" }, { maxCost: "0.10", attempts: 2 });
-    const again = generate("again", filmer("queue"), { prompt: "it flies" }, { maxCost: "0.03", repeatable: true });
-    return { found, keyed, again };
-  },
+const filmed = pipelineOf("filmed", ({ generate, job }) => {
+  const look = job("look", models.image, { prompt: "a look" });
+  const found = generate("found", filmer("queue"), { prompt: "it walks", image: look }, { maxCost: "0.10" });
+  const keyed = generate("keyed", filmer("gateway"), { prompt: "it runs" }, { maxCost: "0.10", attempts: 2 });
+  const again = generate("again", filmer("queue"), { prompt: "it flies" }, { maxCost: "0.03", repeatable: true });
+  return { found, keyed, again };
 });
 
 /** Fallbacks between several services. */
-const either = pipeline("either", {
-  input,
-  build({ firstOf, approve }) {
-    const look = firstOf("look", [
-      (b) => b.generate("a", painter("a"), { prompt: "a look" }, { maxCost: "0.05" }),
-      (b) =>
-        b.firstOf("other", [
-          (c) => c.job("b", models.image, { prompt: "another look" }),
-          (c) => c.generate("c", painter("c"), { prompt: "any look" }, { maxCost: "0.03", repeatable: true }),
-        ]),
-    ]);
-    const go = approve("go", look, { message: "go on?" });
-    const film = firstOf(
-      "film",
-      [
-        (b) => b.generate("d", filmer("queue"), { prompt: "it walks", image: go }, { maxCost: "0.10" }),
-        (b) => b.generate("e", filmer("gateway"), { prompt: "it walks", image: go }, { maxCost: "0.20" }),
-      ],
-      { onModerated: "next" },
-    );
-    return { film };
-  },
+const either = pipelineOf("either", ({ firstOf, approve }) => {
+  const look = firstOf("look", [
+    (b) => b.generate("a", painter("a"), { prompt: "a look" }, { maxCost: "0.05" }),
+    (b) =>
+      b.firstOf("other", [
+        (c) => c.job("b", models.image, { prompt: "another look" }),
+        (c) => c.generate("c", painter("c"), { prompt: "any look" }, { maxCost: "0.03", repeatable: true }),
+      ]),
+  ]);
+  const go = approve("go", look, { message: "go on?" });
+  const film = firstOf(
+    "film",
+    [
+      (b) => b.generate("d", filmer("queue"), { prompt: "it walks", image: go }, { maxCost: "0.10" }),
+      (b) => b.generate("e", filmer("gateway"), { prompt: "it walks", image: go }, { maxCost: "0.20" }),
+    ],
+    { onModerated: "next" },
+  );
+  return { film };
 });
 
 const milder = { onModerated: "rewrite", rewrite: { model: "chat-1", maxCost: "0.01" } } as const;
 
 /** Prompts that are rewritten once, in a run that stops at the first failure. */
-const rewritten = pipeline("rewritten", {
-  input,
-  onFailure: "failFast",
-  build({ generate, job, approve }) {
+const rewritten = pipelineOf(
+  "rewritten",
+  ({ generate, job, approve }) => {
     const look = job("look", models.image, { prompt: "a duel" }, milder);
     const go = approve("go", look, { message: "go on?" });
     const film = generate("film", filmer("queue"), { prompt: "a storm", image: go }, { maxCost: "0.10", ...milder });
     const still = generate("still", painter("still"), { prompt: "a fight" }, { maxCost: "0.05", ...milder });
     return { film, still };
   },
-});
+  { onFailure: "failFast" },
+);
 
 /** Rewritten prompts with the service only, followed by another fallback. */
-const reworded = pipeline("reworded", {
-  input,
-  onFailure: "failFast",
-  build({ job, firstOf }) {
+const reworded = pipelineOf(
+  "reworded",
+  ({ job, firstOf }) => {
     const look = firstOf("look", [
       (b) => b.job("a", models.image, { prompt: "a duel" }, milder),
       (b) => b.job("b", models.image, { prompt: "a dance" }),
@@ -198,18 +160,16 @@ const reworded = pipeline("reworded", {
     const film = { prompt: "a storm", start_image: look, aspect_ratio: "1:1", duration_ms: 3000 } as const;
     return { film: job("film", models.video, film, { ...milder, attempts: 2 }) };
   },
-});
+  { onFailure: "failFast" },
+);
 
 /** Several variants in parallel. */
-const compared = pipeline("compared", {
-  input,
-  build({ compare, job }) {
-    const face = compare("face", {
-      a: (b) => b.job("a", models.image, { prompt: "a face" }),
-      b: (b) => b.generate("b", painter("b"), { prompt: "a face" }, { maxCost: "0.05" }),
-    });
-    return { card: job("card", models.image, { prompt: "a card", images: [face] }) };
-  },
+const compared = pipelineOf("compared", ({ compare, job }) => {
+  const face = compare("face", {
+    a: (b) => b.job("a", models.image, { prompt: "a face" }),
+    b: (b) => b.generate("b", painter("b"), { prompt: "a face" }, { maxCost: "0.05" }),
+  });
+  return { card: job("card", models.image, { prompt: "a card", images: [face] }) };
 });
 
 const sent = pipeline("sent", {

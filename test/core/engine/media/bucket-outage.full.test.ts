@@ -19,6 +19,7 @@ import { FakeBucket } from "../../../support/fake-bucket.ts";
 import { FakePaidService } from "../../../support/fake-paid-service.ts";
 import { during } from "../../../support/fake-showrunner.ts";
 import { MockProvider } from "../../../support/mock-models.ts";
+import { pipelineOf } from "../../../support/pipelines.ts";
 import { SimulatedClock } from "../../../support/simulated-clock.ts";
 
 let bucket = new FakeBucket();
@@ -180,10 +181,9 @@ test("what a provider made is held on to until its bucket is back", async () => 
       return model.doGenerate(options);
     },
   };
-  const still = pipeline("still", {
-    input: z.object({}),
-    build: ({ generate }) => ({ still: generate("still", painter, { prompt: "a red boat" }, { maxCost: "0.05" }) }),
-  });
+  const still = pipelineOf("still", ({ generate }) => ({
+    still: generate("still", painter, { prompt: "a red boat" }, { maxCost: "0.05" }),
+  }));
   const { show, clock } = world;
   const outDir = join(folder, "out-still");
   const result = await during(clock, (await show.run(still, {}, { id: "still", outDir })).result());

@@ -7,25 +7,22 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { CreateBucketCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { parseBucketUrl } from "../../../../src/core/engine/media/bucket/bucket.ts";
 import { BucketStore, MediaCache } from "../../../../src/core/engine/media/bucket/bucket-store.ts";
 import { connectS3, S3Bucket } from "../../../../src/core/engine/media/bucket/s3-bucket.ts";
 import { checkMedia, openMedia } from "../../../../src/core/engine/media/open-media.ts";
 import { plainWav } from "../../../../src/core/kit/placeholder-media.ts";
-import { createMemoryJournal, openShowrunner, pipeline } from "../../../../src/index.ts";
+import { createMemoryJournal, openShowrunner } from "../../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../../src/local-service/index.ts";
 import { startDashboard } from "../../../../src/studio/dashboard/index.ts";
 import { describeNeeding } from "../../../support/absence.ts";
+import { pipelineOf } from "../../../support/pipelines.ts";
 import { type HttpProxy, startProxy } from "../../../support/proxy.ts";
 import { lacksS3Server, S3_START_MS, type S3Server, startS3Server } from "../../../support/s3-server.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: S3_START_MS + 60_000 });
 
-const one = pipeline("one", {
-  input: z.object({}),
-  build: ({ job }) => ({ one: job("one", "image-1", { prompt: "x", aspect_ratio: "1:1" }) }),
-});
+const one = pipelineOf("one", ({ job }) => ({ one: job("one", "image-1", { prompt: "x", aspect_ratio: "1:1" }) }));
 const PROCESS = resolve(import.meta.dirname, "../fixtures/bucket-run.ts");
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 

@@ -4,12 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { models } from "../../../../recipes/models.ts";
 import { openMediaStore } from "../../../../src/core/engine/media/folder-store.ts";
-import { pipeline } from "../../../../src/index.ts";
 import { lacksUnix, testNeeding } from "../../../support/absence.ts";
 import { during, openFakeShow } from "../../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../../support/pipelines.ts";
 import { isFull } from "../../../support/sample.ts";
 import { PIXEL } from "../../../support/tiny-media.ts";
 
@@ -37,15 +36,12 @@ test("2,000 steps over one file copy it once, upload it once and ask for one pri
   for (const path of [one, other]) writeFileSync(path, PIXEL);
   const { show, paidService } = await openFakeShow();
   const estimate = vi.fn();
-  const same = pipeline("same", {
-    input: z.object({}),
-    build: ({ job, upload }) => {
-      for (let at = 0; at < STEPS; at += 1) {
-        const file = upload(`file-${at}`, at % 2 === 0 ? one : other);
-        job(`drawn-${at}`, models.image, { prompt: "the same", images: [file as never] });
-      }
-      return {};
-    },
+  const same = pipelineOf("same", ({ job, upload }) => {
+    for (let at = 0; at < STEPS; at += 1) {
+      const file = upload(`file-${at}`, at % 2 === 0 ? one : other);
+      job(`drawn-${at}`, models.image, { prompt: "the same", images: [file as never] });
+    }
+    return {};
   });
   Object.assign(show.client, { estimate: counted(estimate, show.client.estimate) });
   const quote = await show.quote(same, {});
@@ -56,15 +52,12 @@ test("2,000 steps over one file copy it once, upload it once and ask for one pri
 test("2,000 steps whose input is still to be made are priced with a placeholder and a request for what is expected and for the greatest", async () => {
   const { show, paidService } = await openFakeShow();
   const estimate = vi.fn();
-  const fanned = pipeline("fanned", {
-    input: z.object({}),
-    build: ({ job }) => {
-      const first = job("first", models.image, { prompt: "a harbour" });
-      for (let at = 0; at < STEPS; at += 1) {
-        job(`drawn-${at}`, models.image, { prompt: "the same", images: [first] });
-      }
-      return {};
-    },
+  const fanned = pipelineOf("fanned", ({ job }) => {
+    const first = job("first", models.image, { prompt: "a harbour" });
+    for (let at = 0; at < STEPS; at += 1) {
+      job(`drawn-${at}`, models.image, { prompt: "the same", images: [first] });
+    }
+    return {};
   });
   Object.assign(show.client, { estimate: counted(estimate, show.client.estimate) });
   const quote = await show.quote(fanned, {});
@@ -75,12 +68,9 @@ test("2,000 steps whose input is still to be made are priced with a placeholder 
 test("a run over one file many times copies it once, and once more after somebody damaged the copy", async () => {
   const { show, clock, outDir, mediaDir } = await openFakeShow();
   const media = await openMediaStore(mediaDir);
-  const twenty = pipeline("twenty", {
-    input: z.object({}),
-    build: ({ upload }) => {
-      for (let at = 0; at < 20; at += 1) upload(`file-${at}`, PIXEL);
-      return {};
-    },
+  const twenty = pipelineOf("twenty", ({ upload }) => {
+    for (let at = 0; at < 20; at += 1) upload(`file-${at}`, PIXEL);
+    return {};
   });
   const run = async (id: string) => {
     const handle = await show.run(twenty, {}, { id, outDir });
