@@ -1,12 +1,18 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Client } from "../../src/core/api/index.ts";
 import type { NotifyOption } from "../../src/core/engine/notify/notifications.ts";
 import {
   createMemoryJournal,
   type JournalStore,
   type OpenOptions,
   openShowrunner,
+  type Pipeline,
+  type ResumeOptions,
+  type RunHandle,
+  type RunOptions,
+  type RunResult,
   type Showrunner,
 } from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
@@ -20,6 +26,13 @@ export interface FakeShow {
   readonly show: Showrunner;
   readonly outDir: string;
   readonly mediaDir: string;
+  /**
+   * Runs the pipeline until it ends or pauses: as run `x` in `outDir`, or as the run that the options name, in a folder
+   * of that name. `stepMs` as in `during`.
+   */
+  run(pipeline: Pipeline, input?: unknown, options?: RunOptions, stepMs?: number): Promise<RunResult>;
+  /** Resumes the run, `x` unless `id` names another, until it ends or pauses. */
+  resume(options?: ResumeOptions & { readonly id?: string }, stepMs?: number): Promise<RunResult>;
 }
 
 /** Opens a Showrunner that uses the fake paid service and a simulated clock. */
@@ -35,6 +48,8 @@ export async function openFakeShow(
     readonly inside?: readonly string[];
     readonly filesDir?: string;
     readonly providers?: OpenOptions["providers"];
+    /** Returns the methods that replace those of the service's client. */
+    readonly client?: (client: Client) => Partial<Client>;
   } = {},
 ): Promise<FakeShow> {
   const clock = options.clock ?? new SimulatedClock();
@@ -45,8 +60,9 @@ export async function openFakeShow(
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
   const folder = mkdtempSync(join(tmpdir(), "fake-showrunner-"));
   const mediaDir = options.mediaDir ?? join(folder, "media");
+  const client = paidService.client();
   const show = await openShowrunner({
-    client: paidService.client(),
+    client: { ...client, ...options.client?.(client) },
     journal,
     mediaDir,
     clock,
@@ -56,7 +72,20 @@ export async function openFakeShow(
     filesDir: options.filesDir,
     providers: options.providers,
   });
-  return { paidService: paidService, clock, journal, show, outDir: join(folder, "out"), mediaDir };
+  const outDir = join(folder, "out");
+  const ended = async (starting: Promise<RunHandle>, stepMs?: number) =>
+    during(clock, (await during(clock, starting, stepMs)).result(), stepMs);
+  return {
+    paidService,
+    clock,
+    journal,
+    show,
+    outDir,
+    mediaDir,
+    run: (pipeline, input = {}, { id = "x", ...more } = {}, stepMs) =>
+      ended(show.run(pipeline, input, { id, outDir: id === "x" ? outDir : join(outDir, id), ...more }), stepMs),
+    resume: ({ id = "x", ...more } = {}, stepMs) => ended(show.resume(id, more), stepMs),
+  };
 }
 
 /** Advances simulated time in steps until the promise is settled. */

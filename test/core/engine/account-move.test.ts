@@ -25,8 +25,7 @@ function clientOf(paidService: FakePaidService, where: { readonly keyId?: string
 }
 
 async function retryOrPause(world: FakeShow, options: RunOptions = {}) {
-  const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir, ...options }));
-  return during(world.clock, run.result());
+  return world.run(gated, {}, { ...options });
 }
 
 const opened = ({ journal, mediaDir, clock }: FakeShow, client: Client) =>
@@ -80,7 +79,7 @@ describe("A run whose account has moved", () => {
     const world = await openFakeShow({ varies: true });
     await retryOrPause(world);
     await world.show.approve("x", "gate");
-    await during(world.clock, (await world.show.resume("x")).result());
+    await world.resume();
     const client = clientOf(world.paidService, { keyId: "paper-2" });
     expect((await resumed(world, client, { accountMoved: true })).status).toBe("succeeded");
     expect((await resumed(world, client, { rerun: ["poster"] })).status).toBe("succeeded");

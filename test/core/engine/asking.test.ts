@@ -66,7 +66,7 @@ function boat(model: object, attempts = 3): Pipeline {
 }
 
 async function ran(world: FakeShow, of: Pipeline) {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result(), 5_000);
+  return world.run(of, {}, {}, 5_000);
 }
 
 /** Until then everything is as it was; afterwards the film is there. */
@@ -225,8 +225,7 @@ describe("A status that can never be read", () => {
     return { world, model, result };
   }
 
-  const resumed = async (world: FakeShow, model: object) =>
-    during(world.clock, (await world.show.resume("x", { pipeline: boat(model) })).result());
+  const resumed = async (world: FakeShow, model: object) => world.resume({ pipeline: boat(model) });
 
   test("is ended by a person, after several answers: with the film", async () => {
     const { world, model, result } = await stopped(3);

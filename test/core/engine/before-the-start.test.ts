@@ -13,7 +13,7 @@ const two = pipelineOf("two", ({ job }) => ({
 }));
 
 test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so [G20]", async () => {
-  const { show, clock, paidService } = await openFakeShow({ balanceMicros: 100_000 });
+  const { show, paidService, run } = await openFakeShow({ balanceMicros: 100_000 });
   const quote = await show.quote(two, {}, { budget: "1" });
   expect(quote).toMatchObject({ ok: true, balanceMicros: 100_000, budgetMicros: 1_000_000 });
   expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
@@ -25,8 +25,7 @@ test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless some
   });
   expect(await show.runs()).toEqual([]);
   expect(paidService.submits).toBe(0);
-  const run = await during(clock, show.run(two, {}, { id: "x", startAnyway: true }));
-  expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "funds" } });
+  expect(await run(two, {}, { startAnyway: true })).toMatchObject({ status: "paused", pause: { reason: "funds" } });
   // Where funds are added is known from then on.
   const again = show.run(two, {}, { id: "y" });
   await expect(again).rejects.toMatchObject({ code: "WALLET_SHORT", fundingUrl: expect.stringMatching(/^https:/) });
@@ -38,12 +37,11 @@ test("a service that does not tell what the wallet holds stops no run", async ()
   const balance = async () => {
     throw apiError(403, "PERMISSION_DENIED", {});
   };
-  const { show, clock } = await openFakeShow({
+  const { show, run } = await openFakeShow({
     paidService: Object.assign(paidService, { client: wrapped(paidService, { balance }) }),
   });
   expect((await show.quote(two, {})).balanceMicros).toBeNull();
-  const run = await during(clock, show.run(two, {}, { id: "x" }));
-  expect((await during(clock, run.result())).status).toBe("succeeded");
+  expect((await run(two)).status).toBe("succeeded");
   await show.close();
 });
 

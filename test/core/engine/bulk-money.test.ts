@@ -75,14 +75,13 @@ const chargedBy = ({ chargedMicros, chatChargedMicros }: FakePaidService) => cha
 test("a run whose budget is what its quote says at most never pauses, whatever comes", async () => {
   await fc.assert(
     fc.asyncProperty(batch, async (given) => {
-      const { show, clock, paidService, outDir } = await open(given);
+      const { show, clock, paidService, outDir, run } = await open(given);
       const quote = await during(clock, show.quote(spoken, { n: 0 }));
       const { min, max } = quote.totalMicros;
       expect(max).not.toBeNull();
       expect(quote.expectedMicros).toBeGreaterThanOrEqual(min);
       expect(quote.expectedMicros).toBeLessThanOrEqual(max!);
-      const handle = await during(clock, show.run(spoken, { n: 0 }, { id: "x", budget: formatUsd(max!), outDir }));
-      const { status, report } = await during(clock, handle.result());
+      const { status, report } = await run(spoken, { n: 0 }, { budget: formatUsd(max!) });
       expect([status, report.message]).toEqual(["succeeded", null]);
       expect(chargedBy(paidService)).toBeLessThanOrEqual(max!);
       const rows = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));

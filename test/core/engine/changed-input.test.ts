@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 
 const before = z.object({ words: z.string(), seed: z.string().transform(Number) });
 const given = { words: "two", seed: "7" };
@@ -19,14 +19,10 @@ const picture = (input: z.ZodType, withTone = true): Pipeline =>
 
 async function madeBefore() {
   const world = await openFakeShow();
-  const { clock, show, outDir } = world;
-  await during(clock, (await during(clock, show.run(picture(before, false), given, { id: "x", outDir }))).result());
+  await world.run(picture(before, false), given);
   const resume = (changed: Pipeline, input?: { readonly tone: string }) => {
     const how = { pipeline: changed, acceptChanges: true, ...(input !== undefined && { input }) };
-    return during(
-      clock,
-      show.resume("x", how).then((run) => run.result()),
-    );
+    return world.resume(how);
   };
   return { ...world, resume };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Showrunner } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 type Value = NonNullable<NonNullable<Parameters<Showrunner["approve"]>[2]>["value"]>;
@@ -39,16 +39,14 @@ type Of = typeof boards | typeof single;
 
 async function begun(of: Of): Promise<FakeShow> {
   const life = await openFakeShow({ says: () => JSON.stringify(SAID) });
-  const run = await during(life.clock, life.show.run(of, {}, { id: "x", outDir: life.outDir, budget: RICH }));
-  await during(life.clock, run.result());
+  await life.run(of, {}, { budget: RICH });
   return life;
 }
 
 /** As another process does that finds the journal of one that is gone. */
 async function resumed({ paidService, journal, mediaDir }: FakeShow, of: Of, budget = RICH) {
-  const { show, clock } = await openFakeShow({ paidService, journal, mediaDir });
-  const run = await during(clock, show.resume("x", { pipeline: of, budget }));
-  return during(clock, run.result());
+  const { resume } = await openFakeShow({ paidService, journal, mediaDir });
+  return resume({ pipeline: of, budget });
 }
 
 const prompts = ({ paidService }: FakeShow) =>
@@ -100,8 +98,7 @@ describe("a value that is approved in place of the one shown", () => {
     const life = await begun(single);
     await life.show.approve("x", "fine", { value: { ...SAID, title: "a pier" } });
     await resumed(life, single);
-    const again = await during(life.clock, life.show.resume("x", { pipeline: single, rerun: ["fine"], budget: RICH }));
-    await during(life.clock, again.result());
+    await life.resume({ pipeline: single, rerun: ["fine"], budget: RICH });
     expect(await stepOf(life, "fine")).toMatchObject({ status: "awaiting-approval", value: null, approval: null });
   });
 });

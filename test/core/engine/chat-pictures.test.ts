@@ -29,10 +29,9 @@ async function approved() {
     return client;
   };
   const world = await openFakeShow({ paidService });
-  const handle = await world.show.run(looks, {}, { id: "x", outDir: world.outDir });
-  await during(world.clock, handle.result());
+  await world.run(looks);
   await world.show.approve("x", "ok");
-  const resume = async () => during(world.clock, (await world.show.resume("x", { pipeline: looks })).result());
+  const resume = async () => world.resume({ pipeline: looks });
   const countOf = async (type: string) =>
     (await world.journal.read("x")).filter(({ event }) => event.type === type).length;
   return { world, downloads, resume, countOf };
@@ -98,7 +97,6 @@ test("a value's field that is named like our files goes to the model under its o
     const request = { prompt: "What is it?", images, metadata: about.value };
     return { said: chat("said", "chat-1", request, { maxCost: "0.01" }) };
   });
-  const handle = await world.show.run(named, {}, { id: "x", outDir: world.outDir });
-  expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });
+  expect(await world.run(named)).toMatchObject({ status: "succeeded" });
   expect(JSON.stringify([...world.paidService.chats.values()])).toContain('{"$file":"a.png","$$file":"b.png"}');
 });

@@ -79,8 +79,7 @@ test("a slice refuses a maxMs that cannot be used", async () => {
 
 async function waiting() {
   const life = await openFakeShow();
-  const run = await during(life.clock, life.show.run(gated, {}, { id: "x", outDir: life.outDir }));
-  await during(life.clock, run.result());
+  await life.run(gated);
   return life;
 }
 
@@ -120,9 +119,9 @@ test("what people say is checked before it is sent to the run", async () => {
 });
 
 test("a note that an earlier version stored as a number does not stop the run", async () => {
-  const { show, journal, clock } = await waiting();
+  const { journal, clock, resume } = await waiting();
   await journal.send("x", { type: "approve", step: "ok", note: untyped<string>(42) }, clock.now());
-  const result = await during(clock, (await show.resume("x")).result());
+  const result = await resume();
   expect(result.status).toBe("succeeded");
   expect(result.report.steps.find(({ path }) => path === "ok")?.approval?.note).toBe("42");
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import type { Pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 type OnFailure = "continue" | "failFast";
@@ -72,18 +72,13 @@ const refusing = (code = "INVALID_ARGUMENT") => ({
   refuses: (_: string, body: unknown) => (JSON.stringify(body).includes(DUEL.prompt) ? apiError(400, code) : null),
 });
 
-async function ended(world: FakeShow, what: Pipeline) {
-  const run = await during(world.clock, world.show.run(what, {}, { id: "x", outDir: world.outDir }));
-  return during(world.clock, run.result());
-}
-
 describe.each(Object.entries(CASES))("%s", (_, what) => {
   test.each([
     ["failFast", "failed"],
     ["continue", "paused"],
   ] as const)("under %s the run is %s", async (onFailure, status) => {
     const world = await openFakeShow(refusing(what.code));
-    const result = await ended(world, withMore(what, onFailure));
+    const result = await world.run(withMore(what, onFailure));
     expect(result.status, JSON.stringify(result.report.steps.map((one) => [one.path, one.status, one.reason]))).toBe(
       status,
     );
@@ -97,13 +92,13 @@ describe.each(["fail", "rewrite"] as const)("the policy of the job itself, onMod
   ] as const)("%s in a pipeline of %s: the run is %s", async (own, around, status) => {
     const options = { onFailure: own, onModerated, ...(onModerated === "rewrite" && { rewrite }) };
     const still: Case = { build: ({ job }) => job("still", models.image, DUEL, options as object) };
-    expect(await ended(await openFakeShow(refusing()), withMore(still, around))).toMatchObject({ status });
+    expect(await (await openFakeShow(refusing())).run(withMore(still, around))).toMatchObject({ status });
   });
 });
 
 test("what failed within the choice that stopped a run is named when something else is made again", async () => {
   const world = await openFakeShow(refusing("MODERATION_FAILED"));
-  await ended(world, withMore(CASES["an option that ends the choice"]!, "failFast"));
+  await world.run(withMore(CASES["an option that ends the choice"]!, "failFast"));
   await expect(during(world.clock, world.show.resume("x", { rerun: ["boat"] }))).rejects.toThrow(
     "still/1/duel failed and stops the run (failFast): rerun it too.",
   );

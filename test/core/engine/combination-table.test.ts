@@ -4,7 +4,7 @@ import { catalogOf, type JsonSchema } from "../../../src/core/catalog/index.ts";
 import { createMemoryJournal, openShowrunner, type Showrunner } from "../../../src/index.ts";
 import { start } from "../../local-service/support/service.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { catalogWith, entryOf } from "../families/support.ts";
 
@@ -75,7 +75,7 @@ test.each([
   ["does not grow where it refuses it", refuse, "failed"],
 ])("what a value leads to %s", async (_, priceMicros, status) => {
   const said = JSON.stringify({ scenes: ["a boat"] });
-  const { show, clock, outDir } = await openFakeShow({
+  const { run } = await openFakeShow({
     catalog: catalogWith([entry]),
     priceMicros,
     says: () => said,
@@ -95,7 +95,7 @@ test.each([
     );
     return { films };
   });
-  const { report } = await during(clock, (await show.run(grown, {}, { id: "x", outDir })).result());
+  const { report } = await run(grown);
   const expansion = report.steps.find(({ path }) => path === "films");
   expect(expansion?.status).toBe(status);
 });

@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, type RunOptions } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipeline } from "../../../src/index.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 
 /** voice → three lines; a picture beside them. */
 const lines = pipeline("lines", {
@@ -18,16 +17,10 @@ const lines = pipeline("lines", {
   },
 });
 
-async function run(world: FakeShow, what: Pipeline, input: unknown, options: RunOptions) {
-  const outDir = join(world.outDir, options.id ?? "x");
-  const handle = await during(world.clock, world.show.run(what, input as never, { outDir, ...options }));
-  return during(world.clock, handle.result());
-}
-
 describe("compared with an earlier run, a plan", () => {
   test("names what changed, what that makes stale, why, and for how much", async () => {
     const world = await openFakeShow();
-    await run(world, lines, {}, { id: "one" });
+    await world.run(lines, {}, { id: "one" });
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one" });
     expect(held.ok).toBe(true);
     expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.40 USD");
@@ -45,7 +38,7 @@ describe("compared with an earlier run, a plan", () => {
 
   test("that asks for the same has nothing stale", async () => {
     const world = await openFakeShow();
-    await run(world, lines, {}, { id: "one" });
+    await world.run(lines, {}, { id: "one" });
     const held = await world.show.compare(lines, {}, { against: "one" });
     expect(held).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
     expect(held.summary).toBe("nothing changed: 0 of 6 steps stale, 0.00 USD");
@@ -55,26 +48,26 @@ describe("compared with an earlier run, a plan", () => {
     const fails = (_: string, body: string) =>
       body.includes("two") ? { code: "INVALID_ARGUMENT", retryable: false } : null;
     const world = await openFakeShow({ fails });
-    await run(world, lines, {}, { id: "one" });
+    await world.run(lines, {}, { id: "one" });
     const more = await world.show.compare(lines, { more: true }, { against: "one" });
     expect(more.summary).toBe("extra new, two not made: 2 of 7 steps stale, 0.20 USD");
     expect(more.stale.find(({ path }) => path === "two")?.why).toBe("two was failed in run one");
-    await run(world, lines, { more: true }, { id: "two" });
+    await world.run(lines, { more: true }, { id: "two" });
     const less = await world.show.compare(lines, {}, { against: "two" });
     expect(less.summary).toBe("two not made, extra removed: 1 of 6 steps stale, 0.10 USD");
   });
 
   test("prices reusable results of later runs at zero", async () => {
     const world = await openFakeShow();
-    await run(world, lines, {}, { id: "one" });
-    await run(world, lines, { voice: "aunt" }, { id: "two" });
+    await world.run(lines, {}, { id: "one" });
+    await world.run(lines, { voice: "aunt" }, { id: "two" });
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one", reuse: true });
     expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.00 USD");
   });
 
   test("with problems is not compared, and an unknown run is an error", async () => {
     const world = await openFakeShow();
-    await run(world, lines, {}, { id: "one" });
+    await world.run(lines, {}, { id: "one" });
     const held = await world.show.compare(lines, { voice: 5 } as never, { against: "one" });
     expect(held).toMatchObject({ ok: false, plan: null, stale: [] });
     expect(held.problems).toHaveLength(1);

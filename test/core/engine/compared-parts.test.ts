@@ -6,7 +6,7 @@ import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import { comparedParts } from "../../../src/core/view/compared.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 type Fate = "made" | "refused" | "moderated" | "refunded" | "charged";
@@ -50,7 +50,7 @@ test("whatever becomes of the parts, those that were made are offered, and the c
       const quote = await world.show.quote(of, {});
       expect(quote.problems).toEqual([]);
       const options = { id: "x", outDir: world.outDir };
-      const first = await during(world.clock, (await world.show.run(of, {}, options)).result(), 1_000);
+      const first = await world.run(of, {}, options, 1_000);
       const made = parts.flatMap(({ fate }, index) => (fate === "made" ? [index] : []));
       const chargedMicros = parts.reduce((sum, { fate, micros }) => {
         return fate === "made" || fate === "charged" ? sum + micros : sum;
@@ -75,7 +75,7 @@ test("whatever becomes of the parts, those that were made are offered, and the c
         }
         const position = pick % made.length;
         await world.show.approve("x", "look/pick", { pick: position });
-        const end = await during(world.clock, (await world.show.resume("x")).result(), 1_000);
+        const end = await world.resume({}, 1_000);
         expect(end.status).toBe("succeeded");
         const ended = await loadRun(world.journal, "x");
         const { chosen } = ended.steps["look/pick"]!;

@@ -32,13 +32,12 @@ const scenes = ({ prompt = (scene) => scene, name = "shots", question = "tell", 
 async function ran(): Promise<FakeShow> {
   const says = () => JSON.stringify({ scenes: ["boats", "gulls"] });
   const world = await openFakeShow({ says, varies: true });
-  const handle = await during(world.clock, world.show.run(scenes(), {}, { id: "x", outDir: world.outDir }));
-  expect((await during(world.clock, handle.result())).status).toBe("succeeded");
+  expect((await world.run(scenes())).status).toBe("succeeded");
   return world;
 }
 
-async function resumed({ clock, show }: FakeShow, options: ResumeOptions): Promise<RunResult> {
-  return during(clock, (await during(clock, show.resume("x", { acceptChanges: true, ...options }))).result());
+async function resumed({ resume }: FakeShow, options: ResumeOptions): Promise<RunResult> {
+  return resume({ acceptChanges: true, ...options });
 }
 
 const attemptsOf = ({ report }: RunResult) =>

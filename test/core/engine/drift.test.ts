@@ -35,9 +35,7 @@ const film = (
   });
 
 async function finished(world: FakeShow, budget?: string) {
-  const { show, clock, outDir } = world;
-  const run = await during(clock, show.run(film(), {}, { id: "x", outDir, budget }));
-  const result = await during(clock, run.result());
+  const result = await world.run(film(), {}, { budget });
   expect(result.status).toBe("succeeded");
   return result;
 }
@@ -95,9 +93,8 @@ describe("drift", () => {
         }),
       });
     const dayOrText = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
-    const { show, clock, outDir } = await openFakeShow();
-    const run = await during(clock, show.run(said({}), { name: "Ada", on: "2030-01-01" }, { id: "x", outDir }));
-    await during(clock, run.result());
+    const { show, clock, run } = await openFakeShow();
+    await run(said({}), { name: "Ada", on: "2030-01-01" });
     expect((await during(clock, show.drift("x", said({})))).isSame).toBe(true);
     const more = { size: z.string().default("large") };
     const [change] = (await during(clock, show.drift("x", said(more)))).changed;
@@ -111,9 +108,8 @@ describe("drift", () => {
         const b = job("b", models.image, { prompt: "b" }, when ? { when: failed(a) } : {});
         return { a, b };
       });
-    const { show, clock, outDir } = await openFakeShow();
-    const run = await during(clock, show.run(gated(true), {}, { id: "x", outDir }));
-    await during(clock, run.result());
+    const { show, clock, run } = await openFakeShow();
+    await run(gated(true));
     const drift = await during(clock, show.drift("x", gated(false)));
     expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["b", "when"]]);
     expect(drift.stale).toEqual(["b"]);
@@ -133,8 +129,7 @@ describe("a file that was uploaded", () => {
     const { show, clock, outDir } = world;
     const picture = join(outDir, "..", "picture.png");
     await writeFile(picture, greyPng(512));
-    const run = await during(clock, show.run(sent, { picture }, { id: "x", outDir }));
-    expect((await during(clock, run.result())).status).toBe("succeeded");
+    expect((await world.run(sent, { picture })).status).toBe("succeeded");
     expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
     await rm(picture);
     expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
@@ -142,29 +137,27 @@ describe("a file that was uploaded", () => {
     const drift = await during(clock, show.drift("x", sent));
     expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["picture", "file"]]);
     expect(drift.stale).toEqual(["picture", "made"]);
-    const done = await during(clock, show.resume("x", { pipeline: sent, acceptChanges: true }));
-    expect(await during(clock, done.result())).toMatchObject({ status: "succeeded", cost: { usd: "0.20" } });
+    expect(await world.resume({ pipeline: sent, acceptChanges: true })).toMatchObject({
+      status: "succeeded",
+      cost: { usd: "0.20" },
+    });
   });
 });
 
 describe("resuming with changed code", () => {
   test("a run that rests stays paused for drift, says what differs, and spends nothing", async () => {
     const world = await openFakeShow({ balanceMicros: 250_000 });
-    const { show, clock, outDir, paidService } = world;
-    const run = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
-    expect((await during(clock, run.result())).pause?.reason).toBe("funds");
+    const { paidService } = world;
+    expect((await world.run(film(), {}, { concurrency: 1, startAnyway: true })).pause?.reason).toBe("funds");
     paidService.balanceMicros += 10_000_000;
     const [jobs, submits] = [paidService.jobs.size, paidService.submits];
     const changed = film({ poster: "a blue poster" });
-    const rests = await during(clock, (await during(clock, show.resume("x", { pipeline: changed }))).result());
+    const rests = await world.resume({ pipeline: changed });
     expect(rests).toMatchObject({ status: "paused", pause: { reason: "drift" }, drift: { stale: ["poster", "film"] } });
     expect(rests.pause?.message).toContain("changed: poster");
     expect(rests.pause?.message).toContain("0.20 USD");
     expect([paidService.jobs.size, paidService.submits]).toEqual([jobs, submits]);
-    const done = await during(
-      clock,
-      (await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }))).result(),
-    );
+    const done = await world.resume({ pipeline: changed, acceptChanges: true });
     expect(done).toMatchObject({ status: "succeeded", drift: null });
     const bodies = [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt);
     expect(bodies.toSorted()).toEqual(expect.arrayContaining(["a blue poster", "a face", "a jingle", "moves"]));
@@ -173,9 +166,8 @@ describe("resuming with changed code", () => {
   test("a finished run is left as it is, and its result says what differs", async () => {
     const world = await openFakeShow();
     await finished(world);
-    const { show, clock, paidService } = world;
-    const run = await during(clock, show.resume("x", { pipeline: film({ extra: true }) }));
-    const result = await during(clock, run.result());
+    const { paidService } = world;
+    const result = await world.resume({ pipeline: film({ extra: true }) });
     expect(result).toMatchObject({ status: "succeeded", pause: null, drift: { added: ["extra"] } });
     expect(paidService.jobs.size).toBe(4);
   });
@@ -183,11 +175,10 @@ describe("resuming with changed code", () => {
   test("with the changes accepted, only stale steps are rerun; what was paid before stays listed [G9]", async () => {
     const world = await openFakeShow();
     await finished(world);
-    const { show, clock, paidService, journal } = world;
+    const { paidService, journal } = world;
     const changed = film({ poster: "a blue poster", extra: true, noJingle: true });
     const source = { file: "/film.ts", exportName: "default" };
-    const run = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true, source }));
-    const result = await during(clock, run.result());
+    const result = await world.resume({ pipeline: changed, acceptChanges: true, source });
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(7);
     expect(attempts(result.report)).toEqual({
@@ -210,10 +201,7 @@ describe("resuming with changed code", () => {
     await finished(world);
     const { show, clock, paidService } = world;
     const renamed = film({ faceName: "portrait" });
-    const done = await during(
-      clock,
-      (await during(clock, show.resume("x", { pipeline: renamed, acceptChanges: true }))).result(),
-    );
+    const done = await world.resume({ pipeline: renamed, acceptChanges: true });
     expect(done.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(4);
     expect(attempts(done.report)).toMatchObject({ portrait: ["1: 0.10"] });
@@ -246,26 +234,19 @@ describe("resuming with changed code", () => {
 
   test("without comparison, the code only supplies functions, and the run continues as planned", async () => {
     const world = await openFakeShow({ balanceMicros: 150_000 });
-    const { show, clock, outDir, paidService } = world;
-    await during(
-      clock,
-      (await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }))).result(),
-    );
+    const { paidService } = world;
+    await world.run(film(), {}, { concurrency: 1, startAnyway: true });
     paidService.balanceMicros += 10_000_000;
     const other = film({ poster: "a blue poster" });
-    const run = await during(clock, show.resume("x", { pipeline: other, compare: false }));
-    expect(await during(clock, run.result())).toMatchObject({ status: "succeeded", drift: null });
+    expect(await world.resume({ pipeline: other, compare: false })).toMatchObject({ status: "succeeded", drift: null });
     expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).not.toContain("a blue poster");
   });
 
   test("code that cannot be planned is told, and the run rests", async () => {
     const world = await openFakeShow({ balanceMicros: 150_000 });
-    const { show, clock, outDir } = world;
-    const first = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
-    await during(clock, first.result());
+    await world.run(film(), {}, { concurrency: 1, startAnyway: true });
     const broken = pipelineOf("film", ({ job }) => ({ a: job("a", "no-such-model", { prompt: "a" }) }));
-    const run = await during(clock, show.resume("x", { pipeline: broken }));
-    const result = await during(clock, run.result());
+    const result = await world.resume({ pipeline: broken });
     expect(result.pause).toMatchObject({ reason: "drift" });
     expect(result.pause?.message).toContain("no-such-model");
     expect(result.drift?.problems[0]?.code).toBe("unknown-model");

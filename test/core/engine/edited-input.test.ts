@@ -5,7 +5,7 @@ import { models } from "../../../recipes/models.ts";
 import type { Draft } from "../../../src/core/plan/draft.ts";
 import { type Overlay, type StepEdits, withEdits, withOverlay } from "../../../src/core/plan/index.ts";
 import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 /** How an edit is refused: the error, and what it says or of which step. */
@@ -37,17 +37,10 @@ const posters = (text = "a poster"): Pipeline =>
 
 async function made(options: { readonly profile?: string } = {}) {
   const world = await openFakeShow({ says: () => '["one","two"]' });
-  const { clock, show, outDir, paidService } = world;
-  const start = show.run(posters(), {}, { id: "x", outDir, ...options });
-  expect((await during(clock, (await during(clock, start)).result())).status).toBe("succeeded");
-  const resume = (options: ResumeOptions) =>
-    during(
-      clock,
-      show.resume("x", options).then((run) => run.result()),
-    );
+  const { show, paidService, resume } = world;
+  expect((await world.run(posters(), {}, options)).status).toBe("succeeded");
   return {
     ...world,
-    resume,
     edit: (edit: Edit, more: ResumeOptions = {}) => resume({ pipeline: posters(), acceptChanges: true, edit, ...more }),
     replanned: async () => {
       const edited: unknown[] = [];

@@ -74,7 +74,7 @@ test(
     let edited = 0;
     await fc.assert(
       fc.asyncProperty(lists, edits, async (lines, sequence) => {
-        const { clock, show, outDir } = await openFakeShow();
+        const { clock, show, outDir, resume } = await openFakeShow();
         const of = film(lines);
         /** Until it has ended, with all that is shown approved. */
         const ended = async (how: ResumeOptions | null) => {
@@ -82,7 +82,7 @@ test(
           let result = await during(clock, (await during(clock, starting)).result());
           while (result.pause?.reason === "approval") {
             for (const { step } of await show.waiting()) await show.approve("x", step);
-            result = await during(clock, (await show.resume("x", { pipeline: of, compare: false })).result());
+            result = await resume({ pipeline: of, compare: false });
           }
           expect(result.status).toBe("succeeded");
         };

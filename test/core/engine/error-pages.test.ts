@@ -164,7 +164,7 @@ test("an error document in place of a picture is fetched again, by an address th
 });
 
 test("an error document each time leaves the step unfinished, says what is not here, and a resume fetches it [G12]", async () => {
-  const { show, clock, outDir, paidService } = await world();
+  const { show, clock, outDir, paidService, resume } = await world();
   send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(XML);
   const paused = await during(
     clock,
@@ -176,10 +176,7 @@ test("an error document each time leaves the step unfinished, says what is not h
   expect(steps[0]).toMatchObject({ status: "running", outputs: [{ sha256: null, file: null }] });
   expect(next?.command).toBe("showrunner resume x");
   send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(PIXEL);
-  const done = await during(
-    clock,
-    show.resume("x").then((run) => run.result()),
-  );
+  const done = await resume();
   expect(done.status).toBe("succeeded");
   expect(paidService.submits).toBe(1);
 });
@@ -203,10 +200,7 @@ test("an error document at the address that a provider gave is fetched again, an
     const film = pipelineOf("film", ({ generate }) => ({
       made: generate("made", model as never, { prompt: "x" } as never, { maxCost: "0.5" }),
     }));
-    const result = await during(
-      show.clock,
-      show.show.run(film, {}, { id: "x", outDir: show.outDir }).then((run) => run.result()),
-    );
+    const result = await show.run(film);
     expect(result.status).toBe(status);
     if (status === "paused")
       expect(result.report.steps[0]!.reason).toMatch(/; it was made: the file at the output's URL/);

@@ -8,7 +8,7 @@ import { type Client, createMemoryJournal, openShowrunner, type RunResult } from
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { during } from "../../support/fake-showrunner.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
@@ -158,19 +158,17 @@ describe("An output that the service says it does not have", () => {
 
   /** Every download is refused while `refusal` says so. */
   async function openRefusing(refusal: () => Error | null) {
-    const clock = new SimulatedClock();
-    const paidService = new FakePaidService({ catalog: builtInCatalog() });
-    const client = paidService.client();
     const at: number[] = [];
-    const download: Client["download"] = (source, path, options) => {
-      at.push(clock.now());
-      const refused = refusal();
-      return refused === null ? client.download(source, path, options) : Promise.reject(refused);
-    };
-    const journal = createMemoryJournal({ now: () => clock.now() });
-    const mediaDir = mkdtempSync(join(folder, "refusing-"));
-    const show = await openShowrunner({ client: { ...client, download }, journal, clock, mediaDir });
-    return { show, clock, at, paper: paidService, outDir: join(mediaDir, "out") };
+    const world = await openFakeShow({
+      client: ({ download }) => ({
+        download: (source, path, options) => {
+          at.push(world.clock.now());
+          const refused = refusal();
+          return refused === null ? download(source, path, options) : Promise.reject(refused);
+        },
+      }),
+    });
+    return { ...world, at, paper: world.paidService };
   }
 
   const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
@@ -179,8 +177,8 @@ describe("An output that the service says it does not have", () => {
     "%s: is missing everywhere until a plain resume fetches it",
     async (_, refuse) => {
       let refusal: Error | null = refuse();
-      const { show, clock, at, paper, outDir } = await openRefusing(() => refusal);
-      const paused = await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+      const { show, clock, at, paper, resume, run } = await openRefusing(() => refusal);
+      const paused = await run(one);
       const isCertain = refusal instanceof DownloadError && refusal.reason === "refused";
       const askedForMs = at.at(-1)! - at[0]!;
       if (isCertain) expect(at.length).toBe(1);
@@ -194,17 +192,17 @@ describe("An output that the service says it does not have", () => {
       expect(expiring).toMatchObject([{ step: "a", index: 0, copied: false }]);
       expect(steps[0]).toMatchObject({ status: "running", finished_at: null });
       refusal = null;
-      const done = await during(clock, (await show.resume("x")).result());
+      const done = await resume();
       expect([done.status, paper.jobs.size]).toEqual(["succeeded", 1]);
       expect((await show.show("x")).steps[0]).toMatchObject({ status: "succeeded", reason: null });
     },
   );
 
   test("has expired once the service need not keep it any more, which has words and a command of its own", async () => {
-    const { show, clock, outDir } = await openRefusing(() => apiError(404, "NOT_FOUND"));
-    await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+    const { show, clock, run, resume } = await openRefusing(() => apiError(404, "NOT_FOUND"));
+    await run(one);
     await clock.advance(24 * hourMs);
-    const done = await during(clock, (await show.resume("x")).result());
+    const done = await resume();
     expect(done.status).toBe("failed");
     const { message, next, expiring } = await show.show("x");
     expect(message).toBe("a: output 0 expired on the service before it was downloaded");
@@ -217,13 +215,13 @@ describe("An output that the service says it does not have", () => {
 
   test("still feeds its dependents, and is downloaded when the run is resumed", async () => {
     let refusal: Error | null = apiError(404, "NOT_FOUND");
-    const { show, clock, paper: paidService, outDir } = await openRefusing(() => refusal);
-    const paused = await during(clock, (await show.run(gated(true), {}, { id: "x", outDir })).result());
+    const { show, paper: paidService, run, resume } = await openRefusing(() => refusal);
+    const paused = await run(gated(true));
     expect(paused.pause?.reason).toBe("approval");
     expect(paidService.jobs.size).toBe(2);
     refusal = null;
     await show.approve("x", "look");
-    const done = await during(clock, (await show.resume("x")).result());
+    const done = await resume();
     expect(done.status).toBe("succeeded");
     const downloaded: string[] = [];
     for await (const { event } of show.events("x")) {
@@ -239,11 +237,11 @@ describe("An output that the service says it does not have", () => {
       return { seen: task("look", { a }, () => "seen").value };
     });
     let refusal: Error | null = apiError(404, "NOT_FOUND");
-    const { show, clock, paper, outDir } = await openRefusing(() => refusal);
-    const paused = await during(clock, (await show.run(read, {}, { id: "x", outDir })).result());
+    const { paper, run, resume } = await openRefusing(() => refusal);
+    const paused = await run(read);
     expect(paused.pause?.reason).toBe("files");
     refusal = null;
-    const done = await during(clock, (await show.resume("x", { pipeline: read })).result());
+    const done = await resume({ pipeline: read });
     expect([done.status, done.outputs, paper.jobs.size]).toEqual(["succeeded", { seen: "seen" }, 1]);
   });
 });

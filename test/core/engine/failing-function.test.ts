@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { reasonLines } from "../../../src/cli/commands/follow.ts";
-import type { Pipeline, pipeline, RunResult } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import type { Pipeline, pipeline } from "../../../src/index.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const here = import.meta.filename;
@@ -10,8 +10,7 @@ const here = import.meta.filename;
 async function failed(build: Parameters<typeof pipeline>[1]["build"]) {
   const world = await openFakeShow();
   const of: Pipeline = pipelineOf("fails", build);
-  const run = await during(world.clock, world.show.run(of, {}, { id: "x", outDir: world.outDir }));
-  return { ...world, result: await during<RunResult>(world.clock, run.result()) };
+  return { ...world, result: await world.run(of) };
 }
 
 const broken = () => {

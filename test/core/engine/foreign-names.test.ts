@@ -5,7 +5,7 @@ import { parseConcurrency } from "../../../src/cli/input/quote-options.ts";
 import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
 import { isShowrunnerError } from "../../../src/index.ts";
 import { errorText } from "../../../src/studio/mcp/tool-error.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Names that every object seems to have. */
@@ -15,8 +15,7 @@ const plain = pipelineOf("plain", ({ job }) => ({ picture: job("picture", models
 
 async function ran() {
   const world = await openFakeShow();
-  const handle = await world.show.run(plain, {}, { id: "x", outDir: world.outDir });
-  await during(world.clock, handle.result());
+  await world.run(plain);
   return world.show;
 }
 
@@ -60,10 +59,8 @@ test("a step may be called so, and is made, shown and made again like any other"
     pictures: NAMES.slice(1).map((name) => job(name, models.image, { prompt: name })),
   }));
   const world = await openFakeShow();
-  const handle = await world.show.run(named, {}, { id: "x", outDir: world.outDir });
-  expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });
-  const again = await world.show.resume("x", { rerun: ["constructor"], pipeline: named });
-  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(await world.run(named)).toMatchObject({ status: "succeeded" });
+  expect(await world.resume({ rerun: ["constructor"], pipeline: named })).toMatchObject({ status: "succeeded" });
   expect(world.paidService.jobs.size).toBe(NAMES.length);
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { isTooDeep } from "../../../src/core/kit/json-text.ts";
 import { guarded, plainName } from "../../../src/core/run/resolve.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const LOOKALIKE = { $file: { sha256: "a".repeat(64), contentType: "image/png" }, $$file: 1 };
@@ -20,8 +20,7 @@ test("an answer that looks like a file of ours reaches the code as what it is, f
     return { end: task("end", { made, all: [made] }, (input) => void seen.push(input)) };
   });
   const life = await openFakeShow({ says: () => JSON.stringify({ deep: [LOOKALIKE] }) });
-  const run = await during(life.clock, life.show.run(looks, {}, { id: "x", outDir: life.outDir, budget: "5" }));
-  expect((await during(life.clock, run.result())).status).toBe("succeeded");
+  expect((await life.run(looks, {}, { budget: "5" })).status).toBe("succeeded");
   expect(seen).toEqual([{ deep: [LOOKALIKE] }, { made: LOOKALIKE, all: [LOOKALIKE] }]);
 });
 
@@ -61,8 +60,7 @@ test.each([
     return { end: chat("end", "chat-1", { prompt: "x" }, { schema: z.array(z.any()), maxCost: "0.10", repairs: 0 }) };
   });
   const life = await openFakeShow({ says: () => nested(levels) });
-  const run = await during(life.clock, life.show.run(deep, {}, { id: "x", outDir: life.outDir, budget: "5" }));
-  expect((await during(life.clock, run.result())).status).toBe("failed");
+  expect((await life.run(deep, {}, { budget: "5" })).status).toBe("failed");
   expect(JSON.stringify(await life.show.show("x"))).toContain("nested deeper than 500 levels");
 });
 

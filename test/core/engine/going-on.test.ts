@@ -9,7 +9,6 @@ import {
   createMemoryJournal,
   type JournalStore,
   pipeline,
-  type ResumeOptions,
   type RunOptions,
   type RunResult,
 } from "../../../src/index.ts";
@@ -37,13 +36,7 @@ async function shopWorld(mood: Mood) {
     varies: true,
     fails: (_model, body) => (mood.fails(body) ? { code: "RENDER_FAILED", retryable: false } : null),
   });
-  const { clock, show, outDir } = world;
-  const handle = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir }));
-  return { ...world, first: await during(clock, handle.result()) };
-}
-
-async function resumed({ clock, show }: FakeShow, options: ResumeOptions): Promise<RunResult> {
-  return during(clock, (await during(clock, show.resume("x", options))).result());
+  return { ...world, first: await world.run(shop, { size: "xx" }) };
 }
 
 const attemptsOf = ({ report }: RunResult) =>
@@ -58,14 +51,14 @@ describe("resume with rerunFailed", () => {
     mood.fails = () => false;
     const quote = await during(world.clock, world.show.rerunQuote("x", [], { rerunFailed: true }));
     expect([...quote.stale].sort()).toEqual(["SKU-1.still", "poster"]);
-    const result = await resumed(world, { rerunFailed: true });
+    const result = await world.resume({ rerunFailed: true });
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 1, "SKU-3.still": 1, poster: 1 });
   });
 
   test("says so when nothing failed", async () => {
     const world = await shopWorld({ fails: () => false });
-    await expect(resumed(world, { rerunFailed: true })).rejects.toMatchObject({
+    await expect(world.resume({ rerunFailed: true })).rejects.toMatchObject({
       code: "INVALID_OPTION",
       message: expect.stringContaining("no step of run"),
       next: "showrunner show x",
@@ -77,9 +70,9 @@ describe("resume with rerunFailed", () => {
     const world = await shopWorld(mood);
     mood.fails = () => false;
     const how = { rerunFailed: true, requestId: "mend" };
-    await resumed(world, how);
+    await world.resume(how);
     const before = world.paidService.jobs.size;
-    await resumed(world, how);
+    await world.resume(how);
     expect(world.paidService.jobs.size).toBe(before);
   });
 });
@@ -87,13 +80,13 @@ describe("resume with rerunFailed", () => {
 describe("resume with a pattern of step names", () => {
   test("makes the steps again that fit and are through", async () => {
     const world = await shopWorld({ fails: () => false });
-    const result = await resumed(world, { rerun: ["SKU-*.still"] });
+    const result = await world.resume({ rerun: ["SKU-*.still"] });
     expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
   });
 
   test("refuses a pattern that no step fits, and names the command that lists them", async () => {
     const world = await shopWorld({ fails: () => false });
-    await expect(resumed(world, { rerun: ["HAT-*"] })).rejects.toMatchObject({
+    await expect(world.resume({ rerun: ["HAT-*"] })).rejects.toMatchObject({
       message: expect.stringContaining("HAT-*: no step matches"),
       next: "showrunner show x",
     });
@@ -108,10 +101,10 @@ describe("resume with a corrected input", () => {
     const drift = await during(world.clock, world.show.drift("x", shop, { input: blue.input }));
     expect(drift.changed.map(({ path }) => path)).toEqual(["SKU-1.still", "SKU-2.still", "SKU-3.still"]);
     const before = world.paidService.jobs.size;
-    const refused = await resumed(world, blue);
+    const refused = await world.resume(blue);
     expect(refused.drift?.stale).toHaveLength(4);
     expect(world.paidService.jobs.size).toBe(before);
-    const result = await resumed(world, { ...blue, acceptChanges: true });
+    const result = await world.resume({ ...blue, acceptChanges: true });
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
     const prompts = [...world.paidService.jobs.values()].map(({ body }) => body);
@@ -121,14 +114,14 @@ describe("resume with a corrected input", () => {
 
   test("holds from then on: the next resume compares with the corrected input", async () => {
     const world = await shopWorld({ fails: () => false });
-    await resumed(world, { ...blue, acceptChanges: true });
+    await world.resume({ ...blue, acceptChanges: true });
     expect(await during(world.clock, world.show.drift("x", shop))).toMatchObject({ isSame: true });
   });
 
   test("that the schema refuses is told as a problem of that field", async () => {
     const world = await shopWorld({ fails: () => false });
     const wrong = { pipeline: shop, input: { colour: 7 }, acceptChanges: true };
-    await expect(resumed(world, wrong)).rejects.toMatchObject({
+    await expect(world.resume(wrong)).rejects.toMatchObject({
       code: "PLAN_PROBLEMS",
       problems: [expect.objectContaining({ field: "input.colour" })],
       message: expect.stringContaining("input.colour"),
@@ -137,7 +130,7 @@ describe("resume with a corrected input", () => {
 
   test("without the code is refused by the name of the option", async () => {
     const world = await shopWorld({ fails: () => false });
-    await expect(resumed(world, { input: { colour: "blue" } })).rejects.toMatchObject({ option: "input" });
+    await expect(world.resume({ input: { colour: "blue" } })).rejects.toMatchObject({ option: "input" });
   });
 });
 
@@ -162,9 +155,7 @@ describe("an expansion whose function failed", () => {
   async function broken() {
     const says = () => JSON.stringify({ scenes: ["boats", "gulls"] });
     const world = await openFakeShow({ says, varies: true });
-    const { clock, show, outDir } = world;
-    const handle = await during(clock, show.run(scenes(false), {}, { id: "x", outDir }));
-    return { ...world, first: await during(clock, handle.result()) };
+    return { ...world, first: await world.run(scenes(false)) };
   }
 
   test("is told once, with its step, the line of the user's file and what to do", async () => {
@@ -183,7 +174,7 @@ describe("an expansion whose function failed", () => {
     ["only asked for its functions", { compare: false }],
   ])("goes on with the mended code, %s, and nothing that was paid is paid again", async (_name, how) => {
     const world = await broken();
-    const result = await resumed(world, { pipeline: scenes(true), ...how });
+    const result = await world.resume({ pipeline: scenes(true), ...how });
     expect(result.status).toBe("succeeded");
     expect(world.paidService.chats.size).toBe(1);
     expect(attemptsOf(result)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 1, "poster-1": 1 });
@@ -191,36 +182,31 @@ describe("an expansion whose function failed", () => {
 
   test("still broken, the run stays as it is and nothing is bought", async () => {
     const world = await broken();
-    const result = await resumed(world, { pipeline: scenes(false) });
+    const result = await world.resume({ pipeline: scenes(false) });
     expect(result.status).toBe("failed");
     expect(world.paidService.jobs.size).toBe(0);
   });
 });
 
 describe("run with an id that exists", () => {
-  const again = async ({ clock, show }: FakeShow, input: { size: string; colour?: string }, options: RunOptions = {}) =>
-    during(clock, (await during(clock, show.run(shop, input, { id: "x", ...options }))).result());
-
   test("planned from the very same, a finished run is told and nothing is paid twice", async () => {
     const world = await shopWorld({ fails: () => false });
     const before = world.paidService.jobs.size;
-    expect((await again(world, { size: "xx" })).status).toBe("succeeded");
+    expect((await world.run(shop, { size: "xx" })).status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(before);
   });
 
   test("an interrupted or stopped run goes on", async () => {
     const world = await openFakeShow({ varies: true });
-    const { clock, show, outDir } = world;
     const signal = AbortSignal.abort();
-    const stopped = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir, signal }));
-    expect((await during(clock, stopped.result())).status).toBe("paused");
-    expect((await again(world, { size: "xx" })).status).toBe("succeeded");
+    expect((await world.run(shop, { size: "xx" }, { signal })).status).toBe("paused");
+    expect((await world.run(shop, { size: "xx" })).status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(4);
   });
 
   test("planned from another input, it refuses, says what differs and how to take it up", async () => {
     const world = await shopWorld({ fails: () => false });
-    await expect(again(world, { size: "xx", colour: "deep blue" })).rejects.toMatchObject({
+    await expect(world.run(shop, { size: "xx", colour: "deep blue" })).rejects.toMatchObject({
       code: "RUN_DIFFERS",
       message: expect.stringContaining('input.colour: "red" → "deep blue"'),
       next: expect.stringMatching(/^showrunner resume x --file \S+ -i 'colour=deep blue' --accept-changes {3}\(/),
@@ -230,16 +216,15 @@ describe("run with an id that exists", () => {
 
   test("with onExisting fail it is refused, whatever it was planned from", async () => {
     const world = await shopWorld({ fails: () => false });
-    await expect(again(world, { size: "xx" }, { onExisting: "fail" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
+    await expect(world.run(shop, { size: "xx" }, { onExisting: "fail" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
   });
 
   /** A run that a process on another host holds, which dies without a word; its lease lasts a minute. */
   async function heldElsewhere(...events: readonly RunEvent[]) {
     const world = await openFakeShow({ varies: true });
-    const { clock, show, journal, outDir } = world;
+    const { clock, journal } = world;
     const signal = AbortSignal.abort();
-    const stopped = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir, signal }));
-    await during(clock, stopped.result());
+    await world.run(shop, { size: "xx" }, { signal });
     const other = { ...thisHolder("other"), host: "another-host" };
     const at = clock.now();
     const taken = await journal.takeLease("x", other, { at, ttlMs: 60_000, isDead: () => false });

@@ -39,16 +39,6 @@ async function world(shows: (world: FakeShow) => Shows): Promise<FakeShow> {
   return opened.world;
 }
 
-const start = ({ clock, show, outDir }: FakeShow) =>
-  during(
-    clock,
-    show.run(pair, {}, { id: "x", outDir }).then((run) => run.result()),
-  );
-const resume = ({ clock, show }: FakeShow) =>
-  during(
-    clock,
-    show.resume("x").then((run) => run.result()),
-  );
 const doubts = async ({ journal }: FakeShow) =>
   (await journal.read("x")).flatMap(({ event }) => (event.type === "job.doubted" ? [event.message] : []));
 const whole = ({ status, report }: RunResult) => [
@@ -63,7 +53,7 @@ describe.each(Object.entries(half))("A completed job with %s", (_name, shows) =>
       until ||= clock.now() + 3_000;
       return clock.now() < until ? shows(job) : {};
     });
-    const done = await start(life);
+    const done = await life.run(pair);
     expect(whole(done)).toEqual(["succeeded", 2]);
     expect([life.paidService.submits, done.cost.micros]).toEqual([1, 100_000]);
     expect((await doubts(life)).length).toBe(1);
@@ -72,14 +62,14 @@ describe.each(Object.entries(half))("A completed job with %s", (_name, shows) =>
   test("for longer pauses the run for a person; a plain resume looks again at no cost, as often as wanted [G12]", async () => {
     let isHalf = true;
     const life = await world(() => (job) => (isHalf ? shows(job) : {}));
-    const paused = await start(life);
+    const paused = await life.run(pair);
     expect([paused.status, paused.pause?.reason]).toEqual(["paused", "unresolved"]);
     expect(paused.report.next?.command).toBe("showrunner resume x");
-    const again = await resume(life);
+    const again = await life.resume();
     expect([again.pause?.reason, (await doubts(life)).length]).toEqual(["unresolved", 1]);
     expect((await life.show.show("x")).next?.command).toBe("showrunner resume x");
     isHalf = false;
-    const done = await resume(life);
+    const done = await life.resume();
     expect(whole(done)).toEqual(["succeeded", 2]);
     expect([life.paidService.submits, done.cost.micros]).toEqual([1, 100_000]);
     expect((await life.journal.ledger("x")).heldMicros).toBe(0);
@@ -92,7 +82,7 @@ test("The time that a half answer is borne with is counted in the journal: a res
   life.clock.setTimer(100_000, () => void run.stop());
   expect((await during(life.clock, run.result())).pause?.reason).toBe("stopped");
   const from = life.clock.now();
-  expect((await resume(life)).pause?.reason).toBe("unresolved");
+  expect((await life.resume()).pause?.reason).toBe("unresolved");
   expect(life.clock.now() - from).toBeLessThan(60_000);
 });
 
@@ -102,7 +92,7 @@ test("What it cost is recorded with the half answer, and stands when a later ans
     reads += 1;
     return reads === 1 ? { outputs: [] } : { costMicros: null };
   });
-  const done = await start(life);
+  const done = await life.run(pair);
   expect([...whole(done), done.cost.micros]).toEqual(["succeeded", 2, 100_000]);
 });
 
@@ -112,7 +102,7 @@ test("A completed job that reads as under way once more is over all the same", a
     reads += 1;
     return reads === 1 ? { outputs: [] } : reads === 2 ? { status: "IN_PROGRESS", outputs: [] } : {};
   });
-  expect(whole(await start(life))).toEqual(["succeeded", 2]);
+  expect(whole(await life.run(pair))).toEqual(["succeeded", 2]);
   expect(await doubts(life)).toEqual([
     "job_1 is completed but lists no outputs",
     "job_1 was completed, but the service now reports IN_PROGRESS",
@@ -121,23 +111,20 @@ test("A completed job that reads as under way once more is over all the same", a
 
 test("A person may keep what there is, without the rest: the outputs that came are collected", async () => {
   const life = await world(() => half["fewer outputs than requested"]!);
-  expect((await start(life)).pause?.reason).toBe("unresolved");
+  expect((await life.run(pair)).pause?.reason).toBe("unresolved");
   await life.show.adopt("x", "a", null);
-  const done = await resume(life);
+  const done = await life.resume();
   expect([...whole(done), done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
 });
 
 test("Giving up a job without any output fails its step and keeps its bill; only a rerun that is wanted buys it again", async () => {
   const life = await world(() => (job) => (job.jobId === "job_1" ? { outputs: [] } : {}));
-  await start(life);
+  await life.run(pair);
   await life.show.adopt("x", "a", null);
-  const failed = await resume(life);
+  const failed = await life.resume();
   expect([failed.status, failed.cost.micros, life.paidService.submits]).toEqual(["failed", 100_000, 1]);
   expect(failed.report.steps[0]!.reason).toBe("the job completed without any output");
-  const rerun = await during(
-    life.clock,
-    life.show.resume("x", { rerun: ["a"] }).then((run) => run.result()),
-  );
+  const rerun = await life.resume({ rerun: ["a"] });
   expect([...whole(rerun), life.paidService.submits]).toEqual(["succeeded", 2, 2]);
 });
 
@@ -155,7 +142,7 @@ test("An output that was there and vanishes from a later answer is recorded, and
     },
   });
   const life = await openFakeShow({ paidService });
-  expect(whole(await start(life))).toEqual(["succeeded", 2]);
+  expect(whole(await life.run(pair))).toEqual(["succeeded", 2]);
   expect((await doubts(life)).length).toBeGreaterThan(0);
   expect((await life.journal.read("x")).filter(({ event }) => event.type === "output.expired")).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
@@ -72,8 +72,7 @@ test(`of ${ANSWERS} hostile answers of a provider none ends the process, is paid
         a: generate("a", model, { prompt: "a still" }, { maxCost: "0.05" }),
       }));
       const world = await openFakeShow();
-      const run = await world.show.run(show, {}, { id: "x", budget: "1.00", outDir: world.outDir });
-      const result = await during(world.clock, run.result());
+      const result = await world.run(show, {}, { budget: "1.00" });
       expect(["succeeded", "failed", "partial", "paused"]).toContain(result.status);
       // A refusal that proves that nothing was made is asked again; nothing else is.
       if (!("error" in end)) expect(requests).toBe(1);

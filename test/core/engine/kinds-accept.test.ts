@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { Pipeline, RunResult } from "../../../src/index.ts";
+import type { RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -18,11 +18,6 @@ function film({ refused = 0, acceptAttempts = 3 } = {}) {
   return { of, seen };
 }
 
-async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
-  const handle = await during(world.clock, world.show.run(of, {}, { id: "x", outDir: world.outDir }));
-  return during(world.clock, handle.result());
-}
-
 const statuses = ({ report }: RunResult) => Object.fromEntries(report.steps.map(({ path, status }) => [path, status]));
 const prompts = (world: FakeShow) =>
   [...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body) as { prompt: string; seed?: number });
@@ -30,7 +25,7 @@ const prompts = (world: FakeShow) =>
 test("what is accepted is used as it is, and nothing else is made", async () => {
   const world = await openFakeShow();
   const { of, seen } = film();
-  const result = await ran(world, of);
+  const result = await world.run(of);
   expect(result.status).toBe("succeeded");
   expect(world.paidService.jobs.size).toBe(2);
   expect(seen).toHaveLength(1);
@@ -40,7 +35,7 @@ test("what is accepted is used as it is, and nothing else is made", async () => 
 test("what is not accepted causes another attempt, with the next seed; its user waits for one that is", async () => {
   const world = await openFakeShow();
   const { of } = film({ refused: 2 });
-  const result = await ran(world, of);
+  const result = await world.run(of);
   expect(result.status).toBe("succeeded");
   expect(prompts(world).map(({ prompt, seed }) => [prompt, seed])).toEqual([
     ["a boat", 7],
@@ -55,7 +50,7 @@ test("what is not accepted causes another attempt, with the next seed; its user 
 test("once the attempts are used up nothing that uses it is paid", async () => {
   const world = await openFakeShow();
   const { of } = film({ refused: 9, acceptAttempts: 2 });
-  const result = await ran(world, of);
+  const result = await world.run(of);
   expect(result.status).toBe("failed");
   expect(prompts(world).map(({ prompt }) => prompt)).toEqual(["a boat", "a boat"]);
   expect(statuses(result)).toMatchObject({ film: "skipped", "still/2-ok": "failed" });
@@ -70,7 +65,7 @@ test("a check that throws has not looked, and causes no other attempt", async ()
     };
     return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
   });
-  const result = await ran(world, of);
+  const result = await world.run(of);
   expect(result.status).toBe("failed");
   expect(world.paidService.jobs.size).toBe(1);
   expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
@@ -91,7 +86,7 @@ test.each([
     const accept = async () => returned as never;
     return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
   });
-  const result = await ran(world, of);
+  const result = await world.run(of);
   expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
   const { reason } = result.report.steps.find(({ path }) => path === "still/1-ok")!;
   expect(reason).toContain(`\`accept\` must return null or what is wrong, not ${shown}`);
@@ -102,7 +97,7 @@ test.each([[null], [undefined], [[]]])("an `accept` that returns %j accepts", as
   const of = pipelineOf("fine", ({ job }) => ({
     still: job("still", models.image, { prompt: "a boat" }, { accept: () => returned }),
   }));
-  expect((await ran(world, of)).status).toBe("succeeded");
+  expect((await world.run(of)).status).toBe("succeeded");
 });
 
 test("what the machine lacks for a check is a problem of the plan", async () => {

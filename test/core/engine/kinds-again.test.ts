@@ -10,7 +10,7 @@ import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import type { ResumeOptions, RunResult } from "../../../src/index.ts";
 import { FILM } from "../../../src/local-service/start.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });
@@ -36,14 +36,8 @@ const scenes = pipelineOf("scenes", ({ chat, expand, task, job }) => {
   return { shots, count: sheet.value, poster: job("poster", models.image, { prompt: "poster", images: [sheet] }) };
 });
 
-async function ran(world: FakeShow): Promise<RunResult> {
-  const handle = await during(world.clock, world.show.run(scenes, {}, { id: "x", outDir: world.outDir }));
-  return during(world.clock, handle.result());
-}
-
 async function resumed(world: FakeShow, options: ResumeOptions): Promise<RunResult> {
-  const handle = await during(world.clock, world.show.resume("x", { pipeline: scenes, ...options }));
-  return during(world.clock, handle.result());
+  return world.resume({ pipeline: scenes, ...options });
 }
 
 function attemptsOf({ report }: RunResult) {
@@ -55,7 +49,7 @@ const growing = (_: unknown, nth: number) => JSON.stringify({ scenes: ["boats", 
 describe("rerun", () => {
   test("a chat that answers otherwise leads to other steps; those that were paid for stay listed", async () => {
     const world = await openFakeShow({ says: growing });
-    expect(attemptsOf(await ran(world))).toEqual({
+    expect(attemptsOf(await world.run(scenes))).toEqual({
       ...{ story: 1, shots: 0, sheet: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 },
     });
     const again = await resumed(world, { rerun: ["story"] });
@@ -71,7 +65,7 @@ describe("rerun", () => {
 
   test("one step of an expansion leaves the others as they are", async () => {
     const world = await openFakeShow({ says: growing });
-    await ran(world);
+    await world.run(scenes);
     const again = await resumed(world, { rerun: ["shots/shot-1"] });
     expect(again.status).toBe("succeeded");
     expect(attemptsOf(again)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 2, poster: 1 });
@@ -81,7 +75,7 @@ describe("rerun", () => {
 
 test("garbage collection keeps files of tasks as long as their run", async () => {
   const world = await openFakeShow({ says: growing });
-  const result = await ran(world);
+  const result = await world.run(scenes);
   const media = await openMediaStore(join(world.outDir, "../media"));
   for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
   const { sha256 } = result.report.steps.find(({ path }) => path === "sheet")!.outputs[0]!;
@@ -97,8 +91,7 @@ test("a run that waits for a decision is never old enough to be collected", asyn
   const gated = pipelineOf("gated", ({ job, approve }) => ({
     face: approve("go", job("face", models.image, { prompt: "a face" })),
   }));
-  const handle = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir }));
-  expect((await during(world.clock, handle.result())).pause?.reason).toBe("approval");
+  expect((await world.run(gated)).pause?.reason).toBe("approval");
   await world.clock.advance(400 * 24 * 3_600_000);
   expect((await world.show.gc()).runs).toEqual([]);
 });
@@ -152,12 +145,10 @@ test.each([
   let kind = before;
   const says = () => JSON.stringify({ scenes: [kind] });
   const world = await openFakeShow({ says, chatMicros: 1_234 });
-  const { clock, journal, paidService, show } = world;
-  const handle = await during(clock, show.run(kinds, {}, { id: "x", outDir: world.outDir }));
-  expect(await during(clock, handle.result())).toMatchObject({ status: "succeeded" });
+  const { journal, paidService } = world;
+  expect(await world.run(kinds)).toMatchObject({ status: "succeeded" });
   kind = after;
-  const again = await during(clock, show.resume("x", { pipeline: kinds, rerun: ["story"] }));
-  const result = await during(clock, again.result());
+  const result = await world.resume({ pipeline: kinds, rerun: ["story"] });
   expect(result).toMatchObject({ status: "succeeded" });
   const paid = [before, after].filter((one) => one !== "task");
   expect(paidService.chats.size).toBe(2 + paid.filter((one) => one === "chat").length);

@@ -235,10 +235,10 @@ test("sent twice and never answered, it pauses for consent before it may be char
   expect(first.pause?.message).toMatch(/did not answer 2 requests.*To send the request once more, resume the run/);
   for (const most of [3, 4]) {
     expect(await sends()).toBe(most - 1);
-    const again = await during(world.clock, (await world.show.resume(first.id)).result());
+    const again = await world.resume({ id: first.id });
     expect(again).toMatchObject({ status: "paused", pause: { reason: "unanswered" } });
   }
-  const last = await during(world.clock, (await world.show.resume(first.id)).result());
+  const last = await world.resume({ id: first.id });
   expect(await sends()).toBe(5);
   expect(last.report.steps[0]!.reason).toMatch(/^5 requests were never answered/);
 });
@@ -261,7 +261,7 @@ test("an empty wallet pauses the run; with funds it asks again, once [G27]", asy
   const paused = await asked(world);
   expect(paused).toMatchObject({ status: "paused", pause: { reason: "funds", fundingUrl: "https://f.test/" } });
   funded = true;
-  const result = await during(world.clock, (await world.show.resume("x")).result());
+  const result = await world.resume();
   expect(result).toMatchObject({ status: "succeeded", outputs: { story: "paid" }, cost: { micros: 1_000 } });
 });
 
@@ -350,7 +350,7 @@ test("whatever becomes of each request, the question ends, every answer is on th
       let result = await asked(world, chatStep({ schema: titled, repairs, policy }));
       const restsFor = ["funds", "unanswered"];
       for (let times = 0; restsFor.includes(result.pause?.reason ?? "") && times < 20; times++) {
-        result = await during(world.clock, (await world.show.resume("x")).result());
+        result = await world.resume();
       }
       expect(["succeeded", "failed"]).toContain(result.status);
       const answers = happened.filter((fate) => fate === "good" || fate === "bad" || fate === "mute").length;
@@ -384,11 +384,7 @@ const urlsOf = (request: ChatRequest) =>
   (request.messages[0]!.content as { image_url?: { url: string } }[]).flatMap(({ image_url }) => image_url?.url ?? []);
 
 async function looked(world: FakeShow, num_outputs?: 1 | 2, id = "x") {
-  const handle = await during(
-    world.clock,
-    world.show.run(looks(num_outputs), {}, { id, outDir: world.outDir, reuse: true }),
-  );
-  return during(world.clock, handle.result());
+  return world.run(looks(num_outputs), {}, { id, reuse: true });
 }
 
 test("pictures are sent with the question, and the journal holds their hashes only", async () => {

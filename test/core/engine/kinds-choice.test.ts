@@ -1,20 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import type { Pipeline, RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import type { RunResult } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const prompt = "a face";
-
-async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result());
-}
-
-async function resumed(world: FakeShow, of?: Pipeline): Promise<RunResult> {
-  const handle = await world.show.resume("x", of === undefined ? {} : { pipeline: of });
-  return during(world.clock, handle.result());
-}
 
 function statuses({ report }: RunResult) {
   return Object.fromEntries(report.steps.map(({ path, status }) => [path, status]));
@@ -28,7 +19,7 @@ describe("takes of which the first good one counts", () => {
 
   test("make no further one once there is one", async () => {
     const world = await openFakeShow();
-    expect(statuses(await ran(world, first))).toMatchObject({
+    expect(statuses(await world.run(first))).toMatchObject({
       "face/1": "succeeded",
       "face/2": "skipped",
       "face/3": "skipped",
@@ -41,7 +32,7 @@ describe("takes of which the first good one counts", () => {
     const seeded = pipelineOf("seeded", ({ takes }) => ({
       face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "first" }),
     }));
-    const result = await ran(world, seeded);
+    const result = await world.run(seeded);
     expect(result.status).toBe("succeeded");
     expect(statuses(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
     expect(result.report.steps.at(-1)).toMatchObject({ path: "face/pick", chosen: { step: "face/2", index: 0 } });
@@ -49,7 +40,7 @@ describe("takes of which the first good one counts", () => {
 
   test("fail when none is good", async () => {
     const world = await openFakeShow({ fails: () => fatal });
-    const result = await ran(world, first);
+    const result = await world.run(first);
     expect(result.status).toBe("failed");
     expect(result.report.steps.at(-1)!.reason).toBe("none of its candidates has a result");
   });
@@ -62,10 +53,7 @@ describe("a scoring function", () => {
 
   test("chooses the highest, the first of equals", async () => {
     const world = await openFakeShow();
-    const result = await ran(
-      world,
-      scored(async ({ index }) => [1, 5, 5][index]!),
-    );
+    const result = await world.run(scored(async ({ index }) => [1, 5, 5][index]!));
     expect(pickOf(result)).toMatchObject({ status: "succeeded", chosen: { step: "face/2", index: 0 } });
     for await (const { event } of world.show.events("x"))
       if (event.type === "pick.decided") expect(event.scores).toEqual([1, 5, 5]);
@@ -78,7 +66,7 @@ describe("a scoring function", () => {
     const two = pipelineOf("two", ({ takes }) => ({
       face: takes("face", models.image, { prompt, seed: 1 }, { count: 2, choose: () => 1 }),
     }));
-    expect(pickOf(await ran(world, two))).toMatchObject({ chosen: { step: "face/2", index: 0 } });
+    expect(pickOf(await world.run(two))).toMatchObject({ chosen: { step: "face/2", index: 0 } });
   });
 
   test("that never ends does not keep a stop waiting", async () => {
@@ -96,14 +84,7 @@ describe("a scoring function", () => {
     await scoring;
     await handle.stop();
     expect((await going).pause?.reason).toBe("stopped");
-    expect(
-      pickOf(
-        await resumed(
-          world,
-          scored(() => 1),
-        ),
-      ),
-    ).toMatchObject({ status: "succeeded" });
+    expect(pickOf(await world.resume({ pipeline: scored(() => 1) }))).toMatchObject({ status: "succeeded" });
   });
 
   test.each([
@@ -111,7 +92,7 @@ describe("a scoring function", () => {
     ["an error", () => Promise.reject(new Error("no eyes")), /^no eyes$/],
   ])("that gives %s fails the choice; what was made stays", async (_name, choose, reason) => {
     const world = await openFakeShow();
-    const result = await ran(world, scored(choose));
+    const result = await world.run(scored(choose));
     expect(pickOf(result)).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
     expect(result.report.steps.filter(({ status }) => status === "succeeded")).toHaveLength(3);
   });
@@ -127,7 +108,7 @@ describe("a person's decision", () => {
 
   test("pauses the run with what to do, and is applied on resume", async () => {
     const world = await openFakeShow();
-    const paused = await ran(world, gated);
+    const paused = await world.run(gated);
     expect(paused.pause).toMatchObject({
       reason: "approval",
       message: expect.stringMatching(/^one waits for a decision.*which face\?.*showrunner approve x$/),
@@ -137,9 +118,9 @@ describe("a person's decision", () => {
     await expect(world.show.approve("x", "go")).rejects.toThrow(/go is waiting/);
     await expect(world.show.approve("x", "film")).rejects.toThrow(/film is not an approval/);
     await world.show.approve("x", "one", { pick: 2 });
-    expect((await resumed(world)).pause?.message).toMatch(/^go waits/);
+    expect((await world.resume()).pause?.message).toMatch(/^go waits/);
     await world.show.approve("x", "go", { note: "nice" });
-    const result = await resumed(world);
+    const result = await world.resume();
     expect(result.status).toBe("succeeded");
     const film = [...world.paidService.jobs.values()].at(-1)!;
     const third = [...world.paidService.jobs.values()][0]!.outputs[2]!;
@@ -157,7 +138,7 @@ describe("a person's decision", () => {
     const cast = pipelineOf("cast", ({ takes }) => ({
       face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "person" }),
     }));
-    expect((await ran(world, cast)).pause?.reason).toBe("approval");
+    expect((await world.run(cast)).pause?.reason).toBe("approval");
     const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
     await expect(pick("face/4")).rejects.toThrow(
       'face/pick offers no result of step "face/4"; pick a number from 0 to 1, or the name of the step that produced the result: face/2, face/3.',
@@ -165,12 +146,12 @@ describe("a person's decision", () => {
     // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
     for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);
     await pick("face/3");
-    expect((await resumed(world)).report.steps.at(-1)).toMatchObject({ chosen: { step: "face/3", index: 0 } });
+    expect((await world.resume()).report.steps.at(-1)).toMatchObject({ chosen: { step: "face/3", index: 0 } });
   });
 
   test("of a step with several outputs needs the output's index", async () => {
     const world = await openFakeShow();
-    await ran(world, gated);
+    await world.run(gated);
     await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
       "pick: faces produced several results; pick a number from 0 to 2.",
     );
@@ -178,9 +159,9 @@ describe("a person's decision", () => {
 
   test("against it fails the step with the note, and what uses it is skipped unpaid", async () => {
     const world = await openFakeShow();
-    await ran(world, gated);
+    await world.run(gated);
     await world.show.reject("x", "one", { note: "all too grim" });
-    const result = await resumed(world);
+    const result = await world.resume();
     expect(statuses(result)).toEqual({ faces: "succeeded", one: "failed", go: "skipped", film: "skipped" });
     expect(result.report.steps[1]).toMatchObject({ reason: "rejected: all too grim", approval: { approved: false } });
     expect(world.paidService.jobs.size).toBe(1);
@@ -226,8 +207,8 @@ describe("a person's decision", () => {
       const line = approve("line", story.at("lines").at(1));
       return { loud: task("loud", { line }, (given) => given.line.toUpperCase()).value };
     });
-    expect((await ran(world, told)).pause?.reason).toBe("approval");
+    expect((await world.run(told)).pause?.reason).toBe("approval");
     await world.show.approve("x", "line");
-    expect(await resumed(world, told)).toMatchObject({ status: "succeeded", outputs: { loud: "TWO" } });
+    expect(await world.resume({ pipeline: told })).toMatchObject({ status: "succeeded", outputs: { loud: "TWO" } });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Pipeline, RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const told = z.object({ scenes: z.array(z.object({ prompt: z.string() })) });
@@ -10,11 +10,6 @@ const says = (count: number) => () =>
   JSON.stringify({ scenes: Array.from({ length: count }, (_, index) => ({ prompt: `scene ${index}` })) });
 
 const unquoted = (model: string) => (model === "upscale-1" ? null : 100_000);
-
-async function ran(world: FakeShow, of: Pipeline, budget?: string): Promise<RunResult> {
-  const options = { id: "x", outDir: world.outDir, ...(budget !== undefined && { budget }) };
-  return during(world.clock, (await world.show.run(of, {}, options)).result());
-}
 
 function stepOf({ report }: RunResult, wanted: string) {
   return report.steps.find(({ path }) => path === wanted)!;
@@ -36,7 +31,7 @@ function scenesOf(bounds: { maxSteps: number; maxCost?: string }): Pipeline {
 
 test("steps that a value leads to are planned, priced and written down before the first of them is paid for", async () => {
   const world = await openFakeShow({ says: says(3) });
-  const result = await ran(world, scenesOf({ maxSteps: 5, maxCost: "0.30" }));
+  const result = await world.run(scenesOf({ maxSteps: 5, maxCost: "0.30" }));
   expect(result).toMatchObject({ status: "succeeded", cost: { micros: 301_000 } });
   expect(result.outputs).toMatchObject({ shots: [{ contentType: "image/png" }, {}, {}] });
   expect(result.report.steps.map(({ path }) => path)).toEqual([
@@ -50,20 +45,20 @@ test("steps that a value leads to are planned, priced and written down before th
 
 test("a value that leads to nothing is an empty list", async () => {
   const world = await openFakeShow({ says: says(0) });
-  expect(await ran(world, scenesOf({ maxSteps: 5 }))).toMatchObject({ status: "succeeded", outputs: { shots: [] } });
+  expect(await world.run(scenesOf({ maxSteps: 5 }))).toMatchObject({ status: "succeeded", outputs: { shots: [] } });
 });
 
 describe("an expansion that may not be", () => {
   test("for its number of steps fails before anything of it is paid for", async () => {
     const world = await openFakeShow({ says: says(6) });
-    const result = await ran(world, scenesOf({ maxSteps: 5 }));
+    const result = await world.run(scenesOf({ maxSteps: 5 }));
     expect(stepOf(result, "shots").reason).toMatch(/adds 6 steps, but maxSteps is 5/);
     expect(world.paidService.jobs.size).toBe(0);
   });
 
   test("for its price likewise", async () => {
     const world = await openFakeShow({ says: says(4) });
-    const result = await ran(world, scenesOf({ maxSteps: 5, maxCost: "0.30" }));
+    const result = await world.run(scenesOf({ maxSteps: 5, maxCost: "0.30" }));
     expect(stepOf(result, "shots").reason).toMatch(/may cost 0.40? USD, more than its maxCost of 0.30? USD/);
     expect(world.paidService.jobs.size).toBe(0);
   });
@@ -81,7 +76,7 @@ describe("an expansion that may not be", () => {
       );
       return { shots };
     });
-    const reason = stepOf(await ran(world, wrong), "shots").reason;
+    const reason = stepOf(await world.run(wrong), "shots").reason;
     expect(reason).toMatch(/shots\/shot-0 input\.colour: .*; shots\/shot-1 input\.colour: /s);
     expect(world.paidService.jobs.size).toBe(0);
   });
@@ -101,7 +96,7 @@ describe("an expansion that may not be", () => {
       );
       return { shots };
     });
-    expect(stepOf(await ran(world, throwing), "shots").reason).toMatch(/no scene is good enough/);
+    expect(stepOf(await world.run(throwing), "shots").reason).toMatch(/no scene is good enough/);
   });
 });
 
@@ -135,14 +130,14 @@ test("expansions nest, and their functions are found again by whoever resumes wi
     return { total: task("total", { shots }, (given) => given.shots.join("+")).value };
   });
   const world = await openFakeShow({ says: says(2) });
-  expect((await ran(world, nested)).pause?.reason).toBe("approval");
+  expect((await world.run(nested)).pause?.reason).toBe("approval");
   await world.show.approve("x", "go");
-  const without = await during(world.clock, (await world.show.resume("x")).result());
+  const without = await world.resume();
   expect(without.pause).toMatchObject({
     reason: "code",
     message: expect.stringMatching(/^shots needs the pipeline's code/),
   });
-  const result = await during(world.clock, (await world.show.resume("x", { pipeline: nested })).result());
+  const result = await world.resume({ pipeline: nested });
   expect(result).toMatchObject({ status: "succeeded", outputs: { total: "6+6" } });
   expect(calls.sort()).toEqual(["0", "1", "scene", "scene"]);
   expect(stepOf(result, "shots/drawn-0/part-1")).toMatchObject({ kind: "task", status: "succeeded", value: 1 });
@@ -160,7 +155,7 @@ describe("what a part may cost", () => {
       return { two, other: job("other", models.image, { prompt: "other" }) };
     });
     const world = await openFakeShow({ priceMicros: unquoted });
-    const result = await ran(world, whole, "5");
+    const result = await world.run(whole, {}, { budget: "5" });
     expect(stepOf(result, "part/two")).toMatchObject({
       status: "failed",
       reason: expect.stringMatching(/but part has spent or reserved 0.10 of its maxCost of 0.15 USD/),

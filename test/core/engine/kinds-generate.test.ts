@@ -8,10 +8,6 @@ import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunn
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
-async function ran(world: FakeShow, of: Pipeline, more: object = {}): Promise<RunResult> {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir, ...more })).result());
-}
-
 /** A pipeline of one picture by a provider. */
 function still(provider: MockProvider, more: object = {}): Pipeline {
   return pipelineOf("still", ({ generate }) => ({
@@ -44,7 +40,7 @@ test("a picture of a provider goes into a job of the service and a film of the s
     return { still, edit, voice, look: look.value };
   });
   const world = await openFakeShow();
-  const result = await ran(world, show);
+  const result = await world.run(show);
   expect(result).toMatchObject({ status: "succeeded" });
   if (result.status !== "succeeded") throw new Error(result.status);
   expect(seen).toEqual(["image/png", "audio/wav"]);
@@ -78,7 +74,7 @@ test("a film is started, then asked for until it is done; what a gateway says of
   const provider = new MockProvider("gateway");
   provider.pending = 3;
   const world = await openFakeShow();
-  const result = await ran(world, film(provider));
+  const result = await world.run(film(provider));
   expect(result.status).toBe("succeeded");
   expect([provider.requests.length, provider.asked]).toEqual([1, 4]);
   expect(provider.requests[0]).toMatchObject({ headers: { "idempotency-key": expect.stringMatching(/^sr1_/) } });
@@ -87,7 +83,7 @@ test("a film is started, then asked for until it is done; what a gateway says of
   const painter = new MockProvider("gateway");
   painter.metadata = { gateway: { cost: "0.0213" } };
   const other = await openFakeShow();
-  const painted = await ran(other, still(painter));
+  const painted = await other.run(still(painter));
   expect(attemptsOf(painted, "still")[0]).toMatchObject({ cost: "0.0213" });
   expect(attemptsOf(painted, "still")[0]).not.toHaveProperty("unconfirmed");
 });
@@ -101,7 +97,7 @@ describe("what an error proves", () => {
   test.each(never)("after %s nothing is held, and the step fails", async (_, throws) => {
     const provider = new MockProvider("mock", [{ throws }]);
     const world = await openFakeShow();
-    const result = await ran(world, still(provider));
+    const result = await world.run(still(provider));
     expect(result.status).toBe("failed");
     expect(provider.requests).toHaveLength(1);
     expect(result.report).toMatchObject({ cost: "0.00", held: "0.00" });
@@ -118,11 +114,11 @@ describe("what an error proves", () => {
       "made",
     ]);
     const world = await openFakeShow();
-    expect((await ran(world, still(provider))).status).toBe("succeeded");
+    expect((await world.run(still(provider))).status).toBe("succeeded");
     expect([provider.requests.length, provider.made]).toEqual([3, 1]);
 
     const away = new MockProvider("mock", [{ throws: refused }]);
-    const result = await ran(await openFakeShow(), still(away));
+    const result = await (await openFakeShow()).run(still(away));
     expect(result).toMatchObject({ status: "failed", report: { held: "0.00", cost: "0.00" } });
     expect(away.requests).toHaveLength(6);
   });
@@ -138,7 +134,7 @@ describe("what an error proves", () => {
   test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again [G1]", async (_, throws) => {
     const provider = new MockProvider("mock", [{ throws, made: true }]);
     const world = await openFakeShow();
-    const result = await ran(world, still(provider));
+    const result = await world.run(still(provider));
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
     const said = pauseOf(result);
     expect(said).toMatch(/^still: sent once to mock \(.*\); it is unknown whether anything was made or charged: /);
@@ -149,7 +145,7 @@ describe("what an error proves", () => {
       command: "showrunner adopt x still",
       note: 'shows what to look for; then add the provider\'s file, or "none", to the command',
     });
-    const again = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
+    const again = await world.resume({ pipeline: still(provider) });
     expect(again.status).toBe("paused");
     expect([provider.requests.length, provider.made]).toEqual([1, 1]);
   });
@@ -157,17 +153,17 @@ describe("what an error proves", () => {
   test("where the author allows it, a lost answer counts as spent and the request is sent again", async () => {
     const throws = new Error("socket hang up");
     const provider = new MockProvider("mock", [{ throws, made: true }, "made"]);
-    const result = await ran(await openFakeShow(), still(provider, { repeatable: true }));
+    const result = await (await openFakeShow()).run(still(provider, { repeatable: true }));
     expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.10", held: "0.00" } });
     expect(provider.made).toBe(2);
     const always = new MockProvider("mock", [{ throws }]);
-    expect((await ran(await openFakeShow(), still(always, { repeatable: true }))).status).toBe("failed");
+    expect((await (await openFakeShow()).run(still(always, { repeatable: true }))).status).toBe("failed");
     expect(always.requests).toHaveLength(3);
   });
 
   test("under a documented key a start without an answer is sent again and made once [G1]", async () => {
     const provider = new MockProvider("gateway", [{ throws: new Error("socket hang up"), made: true }, "made"]);
-    const result = await ran(await openFakeShow(), film(provider));
+    const result = await (await openFakeShow()).run(film(provider));
     expect(result.status).toBe("succeeded");
     const keys = provider.requests.map(({ headers }) => (headers as Record<string, string>)["idempotency-key"]);
     expect([provider.requests.length, provider.made, new Set(keys).size]).toEqual([2, 1, 1]);
@@ -175,7 +171,7 @@ describe("what an error proves", () => {
 
   test("without one it is unresolved", async () => {
     const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
-    const result = await ran(await openFakeShow(), film(provider));
+    const result = await (await openFakeShow()).run(film(provider));
     expect(result).toMatchObject({ status: "paused", report: { held: "0.50" } });
     expect(provider.requests[0]).toMatchObject({ headers: {} });
   });
@@ -187,11 +183,11 @@ describe("what an error proves", () => {
       if (provider.asked === 2) provider.status = null;
       return error();
     };
-    expect((await ran(await openFakeShow(), film(provider))).status).toBe("succeeded");
+    expect((await (await openFakeShow()).run(film(provider))).status).toBe("succeeded");
 
     const failing = new MockProvider();
     failing.status = error;
-    const result = await ran(await openFakeShow(), film(failing));
+    const result = await (await openFakeShow()).run(film(failing));
     expect(result).toMatchObject({ status: "failed", report: { cost: "0.50" } });
     expect(attemptsOf(result, "film")).toMatchObject([{ unconfirmed: true, error: "Cannot connect to API" }]);
   });
@@ -219,7 +215,7 @@ test.each([
     isSaidAgain = true;
     return error();
   };
-  const result = await ran(world, film(provider));
+  const result = await world.run(film(provider));
   expect(result).toMatchObject({ status: "succeeded" });
   expect(provider.made).toBe(1);
 });
@@ -246,7 +242,7 @@ test("a person gives the file that a provider made, or says that it made nothing
   const throws = new Error("socket hang up");
   const provider = new MockProvider("mock", [{ throws, made: true }]);
   const world = await openFakeShow();
-  await ran(world, still(provider));
+  await world.run(still(provider));
   await expect(world.show.unresolved("x")).resolves.toMatchObject([
     { step: "still", provider: "mock", candidates: [] },
   ]);
@@ -258,14 +254,13 @@ test("a person gives the file that a provider made, or says that it made nothing
   await writeFile(file, greyPng(32));
   await world.show.adopt("x", "still", file);
   await expect(world.show.unresolved("x")).resolves.toMatchObject([{ decided: { jobId: null, isFile: true } }]);
-  const resume = async (from: FakeShow) =>
-    during(from.clock, (await from.show.resume("x", { pipeline: still(provider) })).result());
+  const resume = async (from: FakeShow) => from.resume({ pipeline: still(provider) });
   const result = await resume(world);
   expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
   expect(result.report.steps[0]).toMatchObject({ outputs: [{ width: 32, file: "still.png" }] });
 
   const other = await openFakeShow();
-  await ran(other, still(provider));
+  await other.run(still(provider));
   await other.show.adopt("x", "still", null);
   expect(await resume(other)).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
   expect(provider.requests).toHaveLength(2);
@@ -274,21 +269,21 @@ test("a person gives the file that a provider made, or says that it made nothing
 test("a file that a person gave stays until the run takes it in", async () => {
   const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
   const world = await openFakeShow();
-  await ran(world, still(provider));
+  await world.run(still(provider));
   const file = join(world.outDir, "given.png");
   await mkdir(world.outDir, { recursive: true });
   await writeFile(file, greyPng(32));
   await world.show.adopt("x", "still", file);
   for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
   expect((await world.show.gc()).media.count).toBe(0);
-  const result = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
+  const result = await world.resume({ pipeline: still(provider) });
   expect(result).toMatchObject({ status: "succeeded" });
 });
 
 test("a budget holds it like any other", async () => {
   const provider = new MockProvider();
   const world = await openFakeShow();
-  await expect(ran(world, still(provider), { budget: "0.04" })).rejects.toThrow("The plan costs 0.05 USD");
+  await expect(world.run(still(provider), {}, { budget: "0.04" })).rejects.toThrow("The plan costs 0.05 USD");
   const two = pipelineOf("two", ({ generate }) => ({
     a: generate("a", provider.image(), { prompt: "a" }, { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` }),
     b: generate(
@@ -298,14 +293,14 @@ test("a budget holds it like any other", async () => {
       { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` },
     ).outputs(),
   }));
-  expect(await ran(world, two, { budget: "0.04" })).toMatchObject({ status: "succeeded", report: { cost: "0.04" } });
+  expect(await world.run(two, {}, { budget: "0.04" })).toMatchObject({ status: "succeeded", report: { cost: "0.04" } });
 });
 
 test("the key of an account that a provider quotes in its answer is not kept", async () => {
   const said = "Incorrect key sk-proj-abcdefghijklmnop0123 for https://api.example.com/v1?token=abc";
   const provider = new MockProvider("mock", [{ throws: apiCallError(401, said) }]);
   const world = await openFakeShow();
-  const result = await ran(world, still(provider));
+  const result = await world.run(still(provider));
   const journal = JSON.stringify(await world.journal.read("x"));
   expect(result.status).toBe("failed");
   expect(journal).not.toMatch(/sk-proj|token=abc/);
@@ -321,7 +316,7 @@ test("what is no media is no result, although it was paid for", async () => {
   const show = pipelineOf("no-media", ({ generate }) => ({
     still: generate("still", model, { prompt: "x" }, { maxCost: "0.05" }),
   }));
-  const result = await ran(await openFakeShow(), show);
+  const result = await (await openFakeShow()).run(show);
   expect(result).toMatchObject({ status: "failed", report: { cost: "0.05" } });
   expect(result.report.steps[0]!.reason).toMatch(/should be image/);
 });

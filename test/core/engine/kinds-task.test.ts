@@ -3,17 +3,12 @@ import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import type { LocalFile, Pipeline, RunResult, TaskContext } from "../../../src/index.ts";
+import type { LocalFile, Pipeline, TaskContext } from "../../../src/index.ts";
 import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const picture = greyPng(512);
-
-async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
-  const options = { id: "x", outDir: world.outDir };
-  return during(world.clock, (await world.show.run(of, {}, options)).result());
-}
 
 /** A pipeline of one task that declares one picture. */
 function taskOf(run: (context: TaskContext) => unknown, more: { attempts?: number; version?: string } = {}): Pipeline {
@@ -97,7 +92,7 @@ describe("a task that does not do what it declares fails, and says which", () =>
   ];
   test.each(cases)("%s", async (_name, run, reason) => {
     const world = await openFakeShow();
-    const result = await ran(world, taskOf(run));
+    const result = await world.run(taskOf(run));
     expect(result.status).toBe("failed");
     expect(result.report.steps[0]).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
   });
@@ -115,7 +110,7 @@ test("a failed try is repeated as often as the step allows, each in an empty fol
     },
     { attempts: 3 },
   );
-  const result = await ran(world, flaky);
+  const result = await world.run(flaky);
   expect(result.status).toBe("succeeded");
   expect(found).toEqual([]);
   expect(result.report.steps[0]!.attempts.map(({ error }) => error)).toEqual(["try 1", "try 2"]);
@@ -142,8 +137,7 @@ test("a stop tells the task and does not wait for one that does not listen; resu
   await during(world.clock, handle.stop());
   expect(await handle.result()).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
   expect(told).toBe(true);
-  const again = await world.show.resume("x", { pipeline: stubborn });
-  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(await world.resume({ pipeline: stubborn })).toMatchObject({ status: "succeeded" });
   expect(tries).toBe(2);
 });
 
@@ -163,22 +157,22 @@ describe("a run whose code is not here", () => {
 
   test("does all it can, pauses, and says how to go on; with the code it ends without another job", async () => {
     const world = await stoppedBeforeTask();
-    const paused = await during(world.clock, (await world.show.resume("x")).result());
+    const paused = await world.resume();
     expect(paused.pause).toMatchObject({
       reason: "code",
       message: expect.stringMatching(/which was not passed. Resume .*: showrunner resume x --file pipeline.ts/),
     });
-    const result = await during(world.clock, (await world.show.resume("x", { pipeline: show("1") })).result());
+    const result = await world.resume({ pipeline: show("1") });
     expect(result).toMatchObject({ status: "succeeded", outputs: { size: OUTPUT_BYTES } });
     expect(world.paidService.jobs.size).toBe(1);
   });
 
   test("is not finished by a function of another version, nor by another pipeline", async () => {
     const world = await stoppedBeforeTask();
-    const other = await during(world.clock, (await world.show.resume("x", { pipeline: show("2") })).result());
+    const other = await world.resume({ pipeline: show("2") });
     expect(other.pause).toMatchObject({ reason: "drift", message: expect.stringMatching(/changed: measure/) });
     const foreign = pipelineOf("other", ({ task }) => ({ made: task("else", {}, () => 1) }));
-    const wrong = await during(world.clock, (await world.show.resume("x", { pipeline: foreign })).result());
+    const wrong = await world.resume({ pipeline: foreign });
     expect(wrong.status).toBe("paused");
     expect(world.paidService.jobs.size).toBeLessThanOrEqual(1);
   });

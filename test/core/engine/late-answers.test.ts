@@ -262,14 +262,11 @@ describe("an answer of a provider that comes while the journal takes nothing", (
 
   test("is held on to until there is space again [G1]", async () => {
     const { world, provider, failing, ended } = await answeredInto(new JournalDiskFullError("x", "No space is left."));
-    const { clock, show } = world;
+    const { clock } = world;
     await clock.advance(120_000);
     failing.error = null;
     expect(await during(clock, ended)).toMatchObject({ code: "JOURNAL_DISK_FULL" });
-    const result = await during(
-      clock,
-      show.resume("x", { pipeline: pictureOf(provider) }).then((handle) => handle.result()),
-    );
+    const result = await world.resume({ pipeline: pictureOf(provider) });
     expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
     expect(provider.requests).toHaveLength(1);
   });

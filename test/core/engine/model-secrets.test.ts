@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { leaksIn, providerKeys, secretForms } from "../../support/secret-forms.ts";
@@ -57,11 +57,7 @@ test("a model is looked at for its key when its work ends or cannot be asked for
     a: generate("a", model, { prompt: "a film" }, { maxCost: "0.05" }),
   }));
   const world = await openFakeShow();
-  const result = await during(
-    world.clock,
-    (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result(),
-    5_000,
-  );
+  const result = await world.run(show, {}, { budget: "1.00" }, 5_000);
   expect(result.status).toBe("succeeded");
   expect(provider.asked).toBeGreaterThan(10);
   // Before it is sent, and at its end.
@@ -93,7 +89,7 @@ test("a key within an operation is in no journal, and its provider is asked with
       a: generate("a", model as never, { prompt: "a film" }, { maxCost: "0.05" }),
     }));
     const world = await openFakeShow();
-    const result = await during(world.clock, (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result());
+    const result = await world.run(show, {}, { budget: "1.00" });
     expect(result.status, form).toBe("succeeded");
     const kept = JSON.stringify([await world.journal.read("x"), result, await world.show.show("x")]);
     expect(leaksIn(kept, key.slice(key.indexOf(":") + 1)), form).toEqual([]);

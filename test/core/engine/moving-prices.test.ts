@@ -37,16 +37,16 @@ test.each([8, 20])(
   "prices that rose tenfold while nobody drove the run are asked for again, at %i at a time",
   async (concurrency) => {
     let price = 20_000;
-    const { show, clock, paidService } = await world(
+    const { clock, paidService, run, resume } = await world(
       () => price,
       () => price,
     );
     const planned = { id: "x", budget: "0.60", concurrency, signal: AbortSignal.abort() };
-    await during(clock, (await during(clock, show.run(pictures, { count: 30 }, planned))).result());
+    await run(pictures, { count: 30 }, planned);
     expect(paidService.jobs.size).toBe(0);
     price = 200_000;
     await clock.advance(6 * 60_000);
-    const result = await during(clock, (await during(clock, show.resume("x"))).result());
+    const result = await resume();
     expect([result.pause?.reason, paidService.chargedMicros]).toEqual(["budget", BUDGET]);
   },
 );
@@ -72,7 +72,7 @@ test("what was sent before prices rose tenfold says nothing of the new quotes: t
   expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
   [price, isLost] = [200_000, false];
   await clock.advance(6 * 60_000);
-  const result = await during(clock, (await during(clock, show.resume("x"))).result());
+  const result = await during(clock, (await show.resume("x")).result());
   expect([result.pause?.message ?? result.status, paidService.chargedMicros]).toEqual(["succeeded", 6_000_000]);
 });
 
@@ -82,23 +82,23 @@ test.each([
 ])(
   "quotes of nothing are believed once a bill agrees: where jobs cost %i, the run %s after %i",
   async (costMicros, status, count) => {
-    const { show, clock, paidService } = await world(
+    const { paidService, run } = await world(
       () => 0,
       () => costMicros,
     );
     const options = { id: "x", budget: "0.60", maxUnquoted: "0.10", concurrency: 200 };
-    const result = await during(clock, (await during(clock, show.run(pictures, { count: 200 }, options))).result());
+    const result = await run(pictures, { count: 200 }, options);
     expect([result.status, paidService.jobs.size]).toEqual([status, count]);
   },
 );
 
 test("a model that charges above its quotes is bought one at a time: at most one job beyond the budget", async () => {
-  const { show, clock, paidService, journal } = await world(
+  const { paidService, journal, run } = await world(
     () => 20_000,
     (nth) => (nth <= 8 ? 30_000 : 30_000 * nth),
   );
   const options = { id: "x", budget: "0.60", concurrency: 8 };
-  await during(clock, (await during(clock, show.run(pictures, { count: 30 }, options))).result());
+  await run(pictures, { count: 30 }, options);
   const last = Math.max(...[...paidService.jobs.values()].map(({ costMicros }) => costMicros));
   expect(paidService.chargedMicros).toBeLessThanOrEqual(BUDGET + last);
   let open = 0;

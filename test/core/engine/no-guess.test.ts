@@ -6,7 +6,7 @@ import { PRICE_MICROS } from "../../support/answering-service.ts";
 import { openAnswering } from "../../support/answering-show.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 
 const pictures = pipeline("pictures", {
   input: z.object({ count: z.number() }),
@@ -98,10 +98,9 @@ test("a job that a read did not find is found by a later resume, without a perso
     return client.follow(jobId, options);
   };
   paidService.client = () => ({ ...client, follow });
-  const { show, clock, outDir } = await openFakeShow({ paidService: paidService });
-  const run = await during(clock, show.run(pictures, { count: 1 }, { id: "x", outDir }));
-  expect((await during(clock, run.result())).pause?.reason).toBe("unresolved");
+  const { resume, run } = await openFakeShow({ paidService: paidService });
+  expect((await run(pictures, { count: 1 })).pause?.reason).toBe("unresolved");
   isHidden = false;
-  const done = await during(clock, (await show.resume("x")).result());
+  const done = await resume();
   expect([done.status, paidService.submits]).toEqual(["succeeded", 1]);
 });

@@ -34,8 +34,7 @@ const gated = pipelineOf("gated", ({ job, approve }) => {
 
 /** Runs it until it rests, and lets go of it: what is to be told is told. */
 async function ran(world: FakeShow, of: Pipeline = gated) {
-  const handle = await world.show.run(of, {}, { id: "ad-42", outDir: world.outDir });
-  const result = await during(world.clock, handle.result());
+  const result = await world.run(of, {}, { id: "ad-42" });
   await during(world.clock, world.show.close());
   return result;
 }
@@ -101,8 +100,7 @@ describe("somebody is told by a signed webhook", () => {
   test("again after every failure, under the same id, until it is acknowledged", async () => {
     await using receiver = await startReceiver((index) => [500, 302, 204][index]!);
     const world = await openFakeShow({ notify: hookOf(receiver) });
-    const handle = await world.show.run(gated, {}, { id: "ad-42", outDir: world.outDir });
-    await during(world.clock, handle.result());
+    await world.run(gated, {}, { id: "ad-42" });
     const third = receiver.arrived(3);
     await during(world.clock, third);
     const ids = receiver.received.map(({ headers }) => headers["x-showrunner-webhook-id"]);

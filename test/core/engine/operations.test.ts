@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Pipeline, RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import type { Pipeline } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
@@ -11,14 +11,6 @@ function film(provider: MockProvider): Pipeline {
   return pipelineOf("film", ({ generate }) => ({
     film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
   }));
-}
-
-async function ran(world: FakeShow, of: Pipeline, more: object = {}): Promise<RunResult> {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir, ...more })).result());
-}
-
-async function resumed(world: FakeShow, of: Pipeline): Promise<RunResult> {
-  return during(world.clock, (await world.show.resume("x", { pipeline: of })).result());
 }
 
 const video = (data: Uint8Array) => ({ type: "binary", data, mediaType: "video/mp4" });
@@ -38,7 +30,7 @@ test.each(empties.slice(0, 3))(
       if (provider.asked === 3) provider.status = null;
       return { status: "completed", ...said };
     };
-    expect(await ran(await openFakeShow(), film(provider))).toMatchObject({ status: "succeeded" });
+    expect(await (await openFakeShow()).run(film(provider))).toMatchObject({ status: "succeeded" });
     expect(provider.made).toBe(1);
   },
 );
@@ -47,27 +39,33 @@ test.each(empties)("one that stays completed with %s is left to a person, with i
   const provider = new MockProvider();
   provider.status = () => ({ status: "completed", ...said });
   const world = await openFakeShow();
-  const result = await ran(world, film(provider));
+  const result = await world.run(film(provider));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   expect(result.report.next?.command).toBe("showrunner adopt x film");
   const asked = provider.asked;
   // A resume asks once more, to no avail, and says the same.
-  expect((await resumed(world, film(provider))).report).toMatchObject({ next: result.report.next });
+  expect((await world.resume({ pipeline: film(provider) })).report).toMatchObject({ next: result.report.next });
   expect(provider.asked).toBe(asked + 1);
   const file = join(world.outDir, "given.mp4");
   await mkdir(world.outDir, { recursive: true });
   await writeFile(file, TINY_MP4);
   await world.show.adopt("x", "film", file);
-  expect(await resumed(world, film(provider))).toMatchObject({ status: "succeeded", report: { held: "0.00" } });
+  expect(await world.resume({ pipeline: film(provider) })).toMatchObject({
+    status: "succeeded",
+    report: { held: "0.00" },
+  });
 });
 
 test("an operation that was left to a person and ended after all is found by a resume", async () => {
   const provider = new MockProvider();
   provider.status = () => ({ status: "completed", videos: [] });
   const world = await openFakeShow();
-  expect(await ran(world, film(provider))).toMatchObject({ status: "paused" });
+  expect(await world.run(film(provider))).toMatchObject({ status: "paused" });
   provider.status = null;
-  expect(await resumed(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
+  expect(await world.resume({ pipeline: film(provider) })).toMatchObject({
+    status: "succeeded",
+    report: { cost: "0.50" },
+  });
   expect(provider.made).toBe(1);
 });
 
@@ -81,7 +79,7 @@ test("an error of what was accepted more than a day ago is no proof that it fail
     if (provider.asked === 3) laterMs = 25 * 3_600_000;
     return laterMs === 0 ? { status: "pending" } : { status: "error", error: "no such operation" };
   };
-  const result = await ran(world, film(provider));
+  const result = await world.run(film(provider));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
 });
 
@@ -97,7 +95,7 @@ test("a doubt that was dated by a clock a day ahead is believed two minutes afte
     return { status: "error", error: "the film failed" };
   };
   const startedAt = right();
-  expect(await ran(world, film(provider))).toMatchObject({ status: "failed" });
+  expect(await world.run(film(provider))).toMatchObject({ status: "failed" });
   expect(right() - startedAt).toBeLessThan(3_600_000);
 });
 
@@ -109,14 +107,14 @@ test("an operation that cannot be written down is as good as none: a person deci
   const show = pipelineOf("film", ({ generate }) => ({
     film: generate("film", model, { prompt: "a red boat" }, { maxCost: "0.50" }),
   }));
-  const result = await ran(await openFakeShow(), show);
+  const result = await (await openFakeShow()).run(show);
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   expect(provider.asked).toBe(0);
 });
 
 test("a request that is sent again takes the only slot that there is", async () => {
   const provider = new MockProvider("mock", [{ throws: apiCallError(429, "slow down") }, "made"]);
-  const result = await ran(await openFakeShow(), film(provider), { concurrency: 1 });
+  const result = await (await openFakeShow()).run(film(provider), {}, { concurrency: 1 });
   expect(result).toMatchObject({ status: "succeeded" });
   expect(provider.requests).toHaveLength(2);
 });
@@ -137,7 +135,7 @@ describe("an error of a moment is not believed for the time that the clock says 
       if (provider.asked === 3) provider.status = null;
       return error;
     };
-    expect(await ran(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
+    expect(await world.run(film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
     expect(provider.made).toBe(1);
   });
 
@@ -155,7 +153,10 @@ describe("an error of a moment is not believed for the time that the clock says 
       if (provider.asked > asked) provider.status = null;
       return error;
     };
-    expect(await resumed(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
+    expect(await world.resume({ pipeline: film(provider) })).toMatchObject({
+      status: "succeeded",
+      report: { cost: "0.50" },
+    });
   });
 
   /** Slices, each of them `lateMs` after it was due; whether `anew`, as by a worker that knows nothing of the last one. */

@@ -20,12 +20,7 @@ const one = pipeline("one", {
 
 async function made() {
   const life = await openFakeShow();
-  const { show, clock, outDir } = life;
-  const run = async (id: string, look: string) =>
-    during(
-      clock,
-      show.run(one, { look }, { id, outDir }).then((started) => started.result()),
-    );
+  const run = async (id: string, look: string) => life.run(one, { look }, { id });
   return { ...life, run };
 }
 
@@ -68,16 +63,13 @@ test("Without manifests, files of another run, or of somebody else, are not writ
 });
 
 test("Files that were removed after the end come back with a resume, at no cost", async () => {
-  const { run, outDir, show, clock, paidService } = await made();
+  const { run, outDir, paidService, resume } = await made();
   await run("a", "grey");
   const there = () => Object.fromEntries(readdirSync(outDir).map((name) => [name, readFileSync(join(outDir, name))]));
   const before = there();
   expect(Object.keys(before).sort()).toEqual(["face.png", "face.png.json"]);
   await rm(outDir, { recursive: true });
-  const again = await during(
-    clock,
-    show.resume("a").then((resumed) => resumed.result()),
-  );
+  const again = await resume({ id: "a" });
   expect([again.status, there()]).toEqual(["succeeded", before]);
   expect(paidService.submits).toBe(1);
 });
@@ -93,11 +85,8 @@ test("A project that was moved takes its out folder along: the old one is not ma
   await before.journal.close();
   const resume = async () => {
     const journal = await at(now);
-    const { show, clock } = await openFakeShow({ ...before, journal });
-    const result = await during(
-      clock,
-      show.resume("a").then((run) => run.result()),
-    );
+    const { show, resume } = await openFakeShow({ ...before, journal });
+    const result = await resume({ id: "a" });
     await show.gc();
     await journal.close();
     return result.report.out_dir;
@@ -112,16 +101,13 @@ test("A project that was moved takes its out folder along: the old one is not ma
 
 test("A lease of another host whose clock is a day ahead keeps nobody from going on", async () => {
   const journal = createMemoryJournal();
-  const { show, clock, outDir } = await openFakeShow({ journal });
+  const { show, clock, outDir, resume } = await openFakeShow({ journal });
   await show.start(one, { look: "grey" }, { id: "a", outDir });
   const holder = { ...thisHolder("far"), host: "far" };
   const at = clock.now() + 24 * 3_600_000;
   const taken = await journal.takeLease("a", holder, { at, ttlMs: 30_000, isDead: () => true });
   expect(taken.acquired).toBe(true);
-  const ended = await during(
-    clock,
-    show.resume("a").then((run) => run.result()),
-  );
+  const ended = await resume({ id: "a" });
   expect(ended.status).toBe("succeeded");
 });
 

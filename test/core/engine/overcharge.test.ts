@@ -41,11 +41,7 @@ async function charging(factor: number, more: { readonly journal?: FakeShow["jou
 }
 
 async function run(world: FakeShow, id: string, options: Parameters<Showrunner["run"]>[2] = {}, count = 15) {
-  const handle = await during(
-    world.clock,
-    world.show.run(pictures, { count }, { id, outDir: world.outDir, ...options }),
-  );
-  return during(world.clock, handle.result());
+  return world.run(pictures, { count }, { id, ...options });
 }
 
 describe("Charges above the quote", () => {
@@ -88,10 +84,7 @@ describe("Charges above the quote", () => {
     expect((await run(world, "x", { budget, concurrency: 1 })).cost.usd).toBe("0.28");
     // Another process, another budget: no job is held at less than it costs.
     const next = await charging(2, { journal: world.journal });
-    const resumed = await during(
-      next.clock,
-      (await during(next.clock, next.show.resume("x", { budget: "0.40" }))).result(),
-    );
+    const resumed = await next.resume({ budget: "0.40" });
     expect([resumed.pause?.reason, resumed.cost.usd]).toEqual(["budget", "0.40"]);
   });
 

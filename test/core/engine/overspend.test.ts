@@ -53,16 +53,16 @@ test(
   async () => {
     for (const seed of seeds(schedules)) {
       const next = chance(seed);
-      const { show, paidService, clock } = await openFakeShow({
+      const { paidService, clock, run, resume } = await openFakeShow({
         sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
         priceMicros: () => null,
       });
       const concurrency = 1 + Math.floor(next() * 200);
       // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
       const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
-      await during(clock, (await during(clock, show.run(pictures, { count: 200 }, beforeAll))).result());
+      await run(pictures, { count: 200 }, beforeAll);
       expect(paidService.submits).toBe(0);
-      const result = await during(clock, (await show.resume("x", { budget: enough })).result());
+      const result = await resume({ budget: enough });
       expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
       expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
       expect(paidService.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
@@ -86,16 +86,16 @@ describe("What does not fit while a dearer guess is reserved", () => {
   });
 
   test("waits for the bill under a budget, rather than pause [G20]", async () => {
-    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
+    const { paidService, run, resume } = await openFakeShow({ says: () => "words" });
     const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
-    await during(clock, (await during(clock, show.run(part, {}, later))).result());
-    const done = await during(clock, (await show.resume("x", { budget: "0.55" })).result());
+    await run(part, {}, later);
+    const done = await resume({ budget: "0.55" });
     expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("waits likewise within a part of a pipeline, rather than fail", async () => {
-    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
-    const done = await during(clock, (await during(clock, show.run(whole, {}, { id: "x" }))).result());
+    const { paidService, run } = await openFakeShow({ says: () => "words" });
+    const done = await run(whole);
     expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
@@ -103,15 +103,15 @@ describe("What does not fit while a dearer guess is reserved", () => {
     const { paidService, clock, journal } = await openFakeShow({ says: () => "words" });
     const client = paidService.client();
     const show = await openShowrunner({ client, journal, clock, mediaDir: folder, spendingCap: "0.55" });
-    const done = await during(clock, (await during(clock, show.run(part, {}, { id: "x" }))).result());
+    const done = await during(clock, (await show.run(part, {}, { id: "x" })).result());
     expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("and pauses where no bill could be small enough", async () => {
-    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
+    const { paidService, run, resume } = await openFakeShow({ says: () => "words" });
     const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
-    await during(clock, (await during(clock, show.run(part, {}, later))).result());
-    const short = await during(clock, (await show.resume("x", { budget: "0.15" })).result());
+    await run(part, {}, later);
+    const short = await resume({ budget: "0.15" });
     expect([short.status, short.pause?.reason, paidService.jobs.size + paidService.chats.size]).toEqual([
       "paused",
       "budget",

@@ -6,7 +6,7 @@ import { models } from "../../../recipes/models.ts";
 import { temporaryPath, temporaryTag } from "../../../src/core/kit/files.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { readMarks } from "../../../src/core/marks/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 
@@ -50,15 +50,14 @@ const namesIn = (folder: string) => readdirSync(folder).sort();
 /** A run that dies at a moment of placing, counted from 1, and is then resumed. */
 async function lifeWithDeathAt(dieAt: number, marks = false) {
   const world = await openFakeShow();
-  const { show, clock, outDir, paidService } = world;
+  const { outDir, paidService } = world;
   if (marks) paidService.picture = (bytes) => greyPng(8, bytes.charCodeAt(0));
   Object.assign(disk, { folder: outDir, dieAt, count: 0, points: [] });
-  const run = await during(clock, show.run(two, {}, { id: "x", outDir, marks }));
-  const first = await during(clock, run.result()).catch((error: Error) => error);
+  const first = await world.run(two, {}, { marks }).catch((error: Error) => error);
   const { points } = disk;
   const killed = first instanceof Error ? namesIn(outDir) : [];
   Object.assign(disk, { folder: "", dieAt: Number.POSITIVE_INFINITY });
-  const done = first instanceof Error ? await during(clock, (await show.resume("x")).result()) : first;
+  const done = first instanceof Error ? await world.resume() : first;
   const says = await Promise.all(["one.png", "two.png"].map((name) => readMarks(join(outDir, name)).catch(() => null)));
   return { done, points, killed, names: namesIn(outDir), jobs: paidService.jobs.size, says };
 }
@@ -90,9 +89,8 @@ test.each([
 );
 
 /** A finished run, and in its folders: its own old and young remains, and an old one of somebody else. */
-async function withRemains({ show, clock, outDir, journal }: FakeShow) {
-  const run = await during(clock, show.run(two, {}, { id: "x", outDir }));
-  await during(clock, run.result());
+async function withRemains({ outDir, journal, run }: FakeShow) {
+  await run(two);
   const [first] = await journal.read("x");
   if (first?.event.type !== "run.planned") throw new Error("the run has no plan");
   const own = temporaryTag(first.event.nonce);

@@ -77,9 +77,8 @@ describe("a plan made from the same is known to be the same without making it", 
     let [same, others] = [0, 0];
     await fc.assert(
       fc.asyncProperty(anySteps, anyEdit, async (steps, edit) => {
-        const { show, clock, journal } = await openFakeShow();
-        const run = await during(clock, show.run(said(steps), {}, { id: "x", reuse: false }));
-        await during(clock, run.result());
+        const { show, clock, journal, run } = await openFakeShow();
+        await run(said(steps), {}, { reuse: false });
         await withoutBasis(journal, "x", "bare");
         const edited = edit === null ? steps : steps.with(edit[0] % steps.length, edit[1]);
         const unique = edited.filter(({ name }, index) => edited.findIndex((one) => one.name === name) === index);
@@ -94,15 +93,14 @@ describe("a plan made from the same is known to be the same without making it", 
   });
 
   test("also one that comes of the environment, or of a file that changed", async () => {
-    const { show, clock, journal } = await openFakeShow();
+    const { show, clock, journal, run } = await openFakeShow();
     const picture = join(mkdtempSync(join(tmpdir(), "plan-basis-")), "face.png");
     writeFileSync(picture, PIXEL);
     let mood = "calm";
     const code = pipelineOf("moody", ({ job, upload }) => ({
       made: job("made", models.image, { prompt: mood, images: [upload("face", picture)] }),
     }));
-    const run = await during(clock, show.run(code, {}, { id: "x" }));
-    await during(clock, run.result());
+    await run(code);
     await withoutBasis(journal, "x", "bare");
     expect((await during(clock, driftOf(show, code))).isSame).toBe(true);
     mood = "wild";
@@ -116,12 +114,11 @@ describe("a plan made from the same is known to be the same without making it", 
     const was = builtInCatalog();
     let now: Catalog = was;
     const catalog: Catalog = { ...was, model: (id) => now.model(id) };
-    const { show, clock, journal } = await openFakeShow({ catalog });
+    const { show, clock, journal, run } = await openFakeShow({ catalog });
     const code = said([
       { name: "a", kind: "job", words: "fog", version: "1", attempts: 1, uses: [], isReturned: true },
     ]);
-    const run = await during(clock, show.run(code, {}, { id: "x" }));
-    await during(clock, run.result());
+    await run(code);
     await withoutBasis(journal, "x", "bare");
     // Models are believed for five minutes.
     const later = () => clock.advance(6 * 60_000);

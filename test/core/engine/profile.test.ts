@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Profiles } from "../../../src/core/define/index.ts";
-import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline, type RunOptions } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline } from "../../../src/index.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const film = (profiles: Profiles) =>
@@ -33,12 +32,6 @@ async function planned(world: FakeShow, what: Pipeline, profile?: string) {
 async function problems(world: FakeShow, what: Pipeline, profile: string) {
   const made = await world.show.plan(what, {}, { profile });
   return made.ok ? [] : made.problems;
-}
-
-async function run(world: FakeShow, what: Pipeline, options: RunOptions) {
-  const outDir = join(world.outDir, options.id ?? "x");
-  const handle = await during(world.clock, world.show.run(what, {}, { outDir, ...options }));
-  return during(world.clock, handle.result());
 }
 
 const draft = {
@@ -79,7 +72,7 @@ describe("a profile", () => {
 
   test("is written down with the run and named in its manifests", async () => {
     const world = await openFakeShow();
-    await run(world, film({ draft }), { id: "x", profile: "draft" });
+    await world.run(film({ draft }), {}, { id: "x", profile: "draft" });
     const [first] = await world.journal.read("x", { limit: 1 });
     expect(first?.event).toMatchObject({
       profile: { name: "draft", fields: { "video-1": { set: { duration_ms: 3000 }, without: ["resolution"] } } },
@@ -89,8 +82,8 @@ describe("a profile", () => {
   test("and the final run after it takes over just the steps that the profile left as they were", async () => {
     const world = await openFakeShow();
     const what = film({ draft });
-    await run(world, what, { id: "one", profile: "draft", reuse: true });
-    const result = await run(world, what, { id: "two", reuse: true });
+    await world.run(what, {}, { id: "one", profile: "draft", reuse: true });
+    const result = await world.run(what, {}, { id: "two", reuse: true });
     expect(result.report.steps.map(({ reused_from }) => reused_from?.step ?? null)).toEqual(["face", null, null]);
     expect(world.paidService.jobs.size).toBe(5);
     const sent = [...world.paidService.jobs.values()].slice(3).map(({ body }) => JSON.parse(body).duration_ms);
@@ -126,7 +119,7 @@ describe("steps that a value leads to, and those of an included pipeline,", () =
 
   test("are changed by the profile as well", async () => {
     const world = await openFakeShow({ says: () => JSON.stringify(["boats", "gulls"]) });
-    const result = await run(world, grown, { id: "x", profile: "draft" });
+    const result = await world.run(grown, {}, { id: "x", profile: "draft" });
     expect(result.status).toBe("succeeded");
     const sent = [...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body));
     expect(sent).toHaveLength(3);

@@ -13,9 +13,7 @@ import {
   type Json,
   type Manifest,
   manifestSchema,
-  type Pipeline,
   pipeline,
-  type RunOptions,
   type RunResult,
 } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
@@ -44,14 +42,6 @@ const avatar = (consent?: { readonly pipeline?: string; readonly step?: string }
     },
   });
 
-async function run(world: FakeShow, what: Pipeline, input: unknown, options: RunOptions = {}): Promise<RunResult> {
-  const handle = await during(
-    world.clock,
-    world.show.run(what, input as never, { id: "x", outDir: world.outDir, ...options }),
-  );
-  return during(world.clock, handle.result());
-}
-
 function manifestAt(...path: string[]): Manifest {
   return manifestSchema.parse(JSON.parse(readFileSync(join(...path), "utf8")));
 }
@@ -79,7 +69,7 @@ function wav(world: FakeShow): string {
 describe("each named file has a manifest beside it", () => {
   test("that lists the steps that led to it, their requests and their costs", async () => {
     const world = await openFakeShow();
-    await run(world, pictures, { look: "a lighthouse" });
+    await world.run(pictures, { look: "a lighthouse" });
     const manifest = manifestAt(world.outDir, "hero.png.json");
     expect(manifest).toMatchObject({
       manifest: 1,
@@ -111,7 +101,7 @@ describe("each named file has a manifest beside it", () => {
       input: z.object({ rows: z.array(z.string()) }),
       build: ({ input, job }) => ({ hero: job("hero", models.image, { prompt: input.rows[0]! }) }),
     });
-    await run(world, first, { rows });
+    await world.run(first, { rows });
     const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(world.outDir, "hero.png.json"), "utf8")));
     const hash = createHash("sha256").update(JSON.stringify({ rows })).digest("hex");
     expect(manifest).toMatchObject({ input: null, input_sha256: hash });
@@ -120,14 +110,14 @@ describe("each named file has a manifest beside it", () => {
 
   test("and is known to the journal and the report", async () => {
     const world = await openFakeShow();
-    const { report } = await run(world, pictures, { look: "x" });
+    const { report } = await world.run(pictures, { look: "x" });
     const hero = report.steps.find(({ path }) => path === "hero");
     expect(hero?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
   });
 
   test("unless the run has manifests off", async () => {
     const world = await openFakeShow();
-    const { report } = await run(world, pictures, { look: "x" }, { manifests: false });
+    const { report } = await world.run(pictures, { look: "x" }, { manifests: false });
     expect(readdirSync(world.outDir)).toEqual(["hero.png"]);
     expect(report.steps[1]?.outputs[0]?.manifest).toBeNull();
   });
@@ -135,7 +125,7 @@ describe("each named file has a manifest beside it", () => {
   test("without secrets, presigned URLs and the places of local files [G50]", async () => {
     const world = await openFakeShow();
     const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=abc#top with Key key_1:supersecretvalue";
-    await run(world, pictures, { look, apiKey: "anything at all" });
+    await world.run(pictures, { look, apiKey: "anything at all" });
     const text = readFileSync(join(world.outDir, "hero.png.json"), "utf8");
     expect(JSON.parse(text).input).toEqual({
       look: "like https://shop.test/pic.png with [redacted]",
@@ -158,7 +148,7 @@ describe("each named file has a manifest beside it", () => {
       const before = readFileSync(path, "utf8");
       const heirs = new CrashInjector(Number.POSITIVE_INFINITY).store(journal);
       const heir = await openFakeShow({ paidService, journal: heirs, mediaDir: world.mediaDir });
-      await during(heir.clock, (await heir.show.resume("x")).result());
+      await heir.resume();
       expect(readFileSync(path, "utf8")).toBe(before);
     },
   );
@@ -187,7 +177,7 @@ function dyingWithPlacement(journal: JournalStore, fate: "is made" | "is lost") 
 describe("of steps of every kind, a manifest", () => {
   async function through(world: FakeShow): Promise<RunResult> {
     const sample = wav(world);
-    let result = await run(world, everyKind, { sample });
+    let result = await world.run(everyKind, { sample });
     while (result.pause?.reason === "approval") {
       const waiting = result.report.steps.filter(
         ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
@@ -195,7 +185,7 @@ describe("of steps of every kind, a manifest", () => {
       const decision = { note: "see https://x.test/a?sig=secret" };
       for (const { path } of waiting)
         await world.show.approve("x", path, path === "lead" ? { pick: 1, ...decision } : decision);
-      result = await during(world.clock, (await world.show.resume("x", { pipeline: everyKind })).result());
+      result = await world.resume({ pipeline: everyKind });
     }
     return result;
   }
@@ -236,9 +226,9 @@ describe("of steps of every kind, a manifest", () => {
 describe("of what was reused from an earlier run, a manifest", () => {
   test("names the run that produced it, and a cost of zero here", async () => {
     const world = await openFakeShow();
-    await run(world, pictures, { look: "x" }, { id: "one" });
+    await world.run(pictures, { look: "x" }, { id: "one" });
     const outDir = join(world.outDir, "two");
-    await run(world, pictures, { look: "x" }, { id: "two", reuse: true, outDir });
+    await world.run(pictures, { look: "x" }, { id: "two", reuse: true, outDir });
     const manifest = manifestAt(outDir, "hero.png.json");
     expect(manifest.cost).toBe("0.00");
     expect(manifest.steps.map(({ reused_from }) => reused_from?.run)).toEqual(["one", "one"]);
@@ -249,7 +239,7 @@ describe("of what was reused from an earlier run, a manifest", () => {
 describe("where a voice was cloned, a manifest", () => {
   test("says so when nobody stated that the speaker agreed", async () => {
     const world = await openFakeShow();
-    await run(world, avatar(), { sample: wav(world) });
+    await world.run(avatar(), { sample: wav(world) });
     const manifest = manifestAt(world.outDir, "speech.png.json");
     expect(manifest.voice_consent).toEqual({
       note: "A voice in this file was cloned, but the speaker's consent is not stated for voice.",
@@ -266,7 +256,7 @@ describe("where a voice was cloned, a manifest", () => {
     ] as const;
     for (const [consent, statement] of consents) {
       const world = await openFakeShow();
-      await run(world, avatar(consent), { sample: wav(world) });
+      await world.run(avatar(consent), { sample: wav(world) });
       const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
       expect(voice_consent?.voices[0]?.statement).toBe(statement);
       expect(voice_consent?.note).toContain("which has not been verified");

@@ -4,7 +4,7 @@ import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Of every kind that can be asked for again: a job, a chat, takes and what an expansion led to. */
@@ -44,15 +44,13 @@ const posters: Pipeline = pipelineOf("posters", ({ job, chat, takes, expand, app
 
 async function waiting() {
   const world = await openFakeShow({ says: () => '["one","two"]' });
-  const { clock, show, outDir, paidService } = world;
-  const run = await during(clock, show.run(posters, {}, { id: "x", outDir }));
-  expect((await during(clock, run.result())).status).toBe("paused");
+  const { show, paidService } = world;
+  expect((await world.run(posters)).status).toBe("paused");
   return {
     ...world,
     redo: (step: string, note = "warmer") => show.redo("x", step, note, posters),
     resume: async (how: ResumeOptions) => {
-      const again = await during(clock, show.resume("x", { pipeline: posters, acceptChanges: true, ...how }));
-      return during(clock, again.result());
+      return world.resume({ pipeline: posters, acceptChanges: true, ...how });
     },
     prompts: () => [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt as string),
   };
@@ -159,13 +157,11 @@ describe("a note on what a choice came to", () => {
       },
       says: () => "a dance",
     });
-    const { clock, show, outDir, paidService } = world;
-    const run = await during(clock, show.run(of, {}, { id: "x", outDir }));
-    expect((await during(clock, run.result())).pause?.reason).toBe("approval");
+    const { show, paidService } = world;
+    expect((await world.run(of)).pause?.reason).toBe("approval");
     const how = await show.redo("x", "fine", "warmer", of);
     sent.length = 0;
-    const again = await during(clock, show.resume("x", { pipeline: of, acceptChanges: true, ...how }));
-    expect((await during(clock, again.result())).pause?.reason).toBe("approval");
+    expect((await world.resume({ pipeline: of, acceptChanges: true, ...how })).pause?.reason).toBe("approval");
     return { how, sent, chats: paidService.chats.size };
   }
 
@@ -196,12 +192,11 @@ describe("a note on what a choice came to", () => {
       },
       says: () => "a dance",
     });
-    const { clock, show, outDir, paidService } = world;
-    const run = await during(clock, show.run(duel({}), {}, { id: "x", outDir }));
-    expect((await during(clock, run.result())).status).toBe("failed");
+    const { show, paidService } = world;
+    expect((await world.run(duel({}))).status).toBe("failed");
     const how = await show.redo("x", "still/pick", "warmer", duel({}));
     expect(how).toEqual({ rerun: ["still/2/prompt"], note: "warmer" });
-    await during(clock, (await during(clock, show.resume("x", { pipeline: duel({}), ...how }))).result());
+    await world.resume({ pipeline: duel({}), ...how });
     expect([sent, paidService.chats.size]).toEqual([["a duel", "a dance", "a dance"], 2]);
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -21,8 +21,7 @@ function film(provider: MockProvider, prompt: string | null, starts = false): Pi
 }
 
 async function ran(of: Pipeline) {
-  const world = await openFakeShow();
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result());
+  return (await openFakeShow()).run(of);
 }
 
 test.each([

@@ -77,8 +77,7 @@ test("the run of an edited row is stopped for every worker, named with what it h
   expect(paidService.jobs.size).toBe(before);
   expect(await show.show("rows-old")).toMatchObject({ status: "paused", message: /row was changed or removed/ });
   expect(await show.due()).toEqual([]);
-  const handle = await during(clock, show.resume("rows-old", { pipeline: looks }));
-  expect((await during(clock, handle.result())).status).toBe("succeeded");
+  expect((await during(clock, (await show.resume("rows-old", { pipeline: looks })).result())).status).toBe("succeeded");
   expect(paidService.jobs.size).toBe(6 + 6);
   expect((await during(clock, each([row("new")]))).quote.replaced).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { points } from "../../support/sample.ts";
 
@@ -93,23 +93,17 @@ describe("A rerun request is applied once", () => {
   }, 120_000);
 });
 
-async function resume(world: FakeShow, how: ResumeOptions) {
-  const handle = await during(world.clock, world.show.resume("x", how));
-  return during(world.clock, handle.result());
-}
-
 async function film8(options: Parameters<typeof openFakeShow>[0] = {}) {
   const world = await openFakeShow({ varies: true, ...options });
-  const run = await during(world.clock, world.show.run(film, {}, { id: "x", outDir: world.outDir }));
-  await during(world.clock, run.result());
+  await world.run(film);
   return world;
 }
 
 describe("A rerun request", () => {
   test("that is finished is no longer in progress: the same request starts another", async () => {
     const world = await film8();
-    await resume(world, { rerun: ["frame"] });
-    await resume(world, { rerun: ["frame"] });
+    await world.resume({ rerun: ["frame"] });
+    await world.resume({ rerun: ["frame"] });
     expect(world.paidService.jobs.size).toBe(6);
     expect((await world.show.rerunQuote("x", ["frame"])).inProgress).toEqual([]);
   });
@@ -119,14 +113,14 @@ describe("A rerun request", () => {
     // Nothing can be paid for: the run pauses with the rerun in progress.
     const balance = world.paidService.balanceMicros;
     world.paidService.balanceMicros = 0;
-    expect((await resume(world, { rerun: ["frame"] })).pause?.reason).toBe("funds");
+    expect((await world.resume({ rerun: ["frame"] })).pause?.reason).toBe("funds");
     const quote = await during(world.clock, world.show.rerunQuote("x", ["frame"]));
     expect(quote).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
     expect(quote.inProgress).toMatchObject([{ steps: ["frame"], isOpen: true }]);
     world.paidService.balanceMicros = balance;
     const both = await during(world.clock, world.show.rerunQuote("x", ["print", "frame"]));
     expect(both).toMatchObject({ stale: ["print", "frame"], inProgress: [{ steps: ["frame"] }] });
-    expect((await resume(world, { rerun: ["print", "frame"] })).status).toBe("succeeded");
+    expect((await world.resume({ rerun: ["print", "frame"] })).status).toBe("succeeded");
     // One print and one frame more.
     expect(world.paidService.jobs.size).toBe(6);
   });
@@ -136,17 +130,16 @@ describe("A rerun request", () => {
       poster: approve("gate", job("face", models.image, { prompt: "a face" })),
     }));
     const world = await openFakeShow({ varies: true });
-    const run = await during(world.clock, world.show.run(casting, {}, { id: "x", outDir: world.outDir }));
-    await during(world.clock, run.result());
+    await world.run(casting);
     for (let take = 2; take <= 4; take++) {
-      expect((await resume(world, { rerun: ["face"] })).pause?.reason).toBe("approval");
+      expect((await world.resume({ rerun: ["face"] })).pause?.reason).toBe("approval");
       expect(world.paidService.jobs.size).toBe(take);
     }
   });
 
   test("of an id that was for other steps, or without steps, or with a bad id, is refused by name", async () => {
     const world = await film8();
-    await resume(world, { rerun: ["frame"], requestId: "a" });
+    await world.resume({ rerun: ["frame"], requestId: "a" });
     const before = await world.journal.read("x");
     for (const how of [
       { rerun: ["print"], requestId: "a" },

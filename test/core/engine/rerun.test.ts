@@ -32,8 +32,7 @@ async function through(
 }
 
 async function made(world: FakeShow, what: Pipeline, budget?: string) {
-  const run = await during(world.clock, world.show.run(what, {}, { id: "x", outDir: world.outDir, budget }));
-  return during(world.clock, run.result());
+  return world.run(what, {}, { budget });
 }
 
 const costs = (report: RunDocument) =>
@@ -84,11 +83,7 @@ describe("rerun", () => {
   test("refuses steps that cannot be rerun, and says what to do", async () => {
     const world = await openFakeShow({ balanceMicros: 150_000 });
     const { show, clock } = world;
-    const run = await during(
-      clock,
-      show.run(chain, {}, { id: "x", outDir: world.outDir, concurrency: 1, startAnyway: true }),
-    );
-    await during(clock, run.result());
+    await world.run(chain, {}, { concurrency: 1, startAnyway: true });
     const refusal = async (step: string): Promise<InvalidOptionError> =>
       during(
         clock,
@@ -153,9 +148,8 @@ describe("rerun", () => {
     const world = await openFakeShow({
       fails: (_, body) => (broken && JSON.parse(body).prompt === "bad" ? { code: "INTERNAL", retryable: false } : null),
     });
-    const { show, clock, outDir } = world;
-    const run = await during(clock, show.run(fast, {}, { id: "x", outDir }));
-    const stopped = await during(clock, run.result());
+    const { show, clock } = world;
+    const stopped = await world.run(fast);
     expect(stopped.report.steps.map(({ status }) => status)).toEqual(["succeeded", "failed", "cancelled", "succeeded"]);
     // The failure would stop the run again before anything else is made.
     await expect(during(clock, show.resume("x", { rerun: ["aside"] }))).rejects.toMatchObject({
@@ -227,8 +221,8 @@ describe("an output that the service no longer has", () => {
   async function approvedLate(keep: boolean, { isErased = false } = {}) {
     const gone = new Set<string>();
     const world = await openFakeShow({ refuses: expired(gone) });
-    const { show, clock, outDir, paidService } = world;
-    await during(clock, (await during(clock, show.run(two(keep), {}, { id: "x", outDir }))).result());
+    const { show, paidService } = world;
+    await world.run(two(keep));
     const { assetId } = [...paidService.jobs.values()][0]!.outputs[0]!;
     gone.add(assetId!);
     if (isErased) paidService.erased.add(assetId!);

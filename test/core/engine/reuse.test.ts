@@ -7,7 +7,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { DownloadError } from "../../../src/core/api/index.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { openShowrunner, type Pipeline, pipeline, type RunOptions, type RunResult } from "../../../src/index.ts";
+import { openShowrunner, pipeline, type RunOptions, type RunResult } from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
@@ -30,12 +30,6 @@ const chain = pipeline("chain", {
   },
 });
 
-async function run(world: FakeShow, what: Pipeline, given: unknown, options: RunOptions): Promise<RunResult> {
-  const outDir = join(world.outDir, options.id ?? "x");
-  const handle = await during(world.clock, world.show.run(what, given as never, { outDir, ...options }));
-  return during(world.clock, handle.result());
-}
-
 async function reusedSteps(world: FakeShow, runId: string): Promise<string[]> {
   const steps: string[] = [];
   for await (const { event } of world.show.events(runId)) if (event.type === "step.reused") steps.push(event.step);
@@ -45,8 +39,8 @@ async function reusedSteps(world: FakeShow, runId: string): Promise<string[]> {
 describe("with reuse, a run", () => {
   test("reuses the result of an identical request of an earlier run at no cost, with the same files", async () => {
     const world = await openFakeShow();
-    const first = await run(world, chain, {}, { id: "one" });
-    const second = await run(world, chain, {}, { id: "two", reuse: true });
+    const first = await world.run(chain, {}, { id: "one" });
+    const second = await world.run(chain, {}, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(4);
     expect(second.status).toBe("succeeded");
     expect(second.cost.micros).toBe(0);
@@ -58,7 +52,7 @@ describe("with reuse, a run", () => {
 
   test("is priced at what is left to make, and shows what it takes over from where", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
+    await world.run(chain, {}, { id: "one" });
     const quote = await world.show.quote(chain, { b: "another" }, { reuse: true });
     expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
     const basis = Object.fromEntries(quote.prices.map((price) => [price.step, price.basis]));
@@ -76,8 +70,8 @@ describe("with reuse, a run", () => {
 
   test("fits a budget that only covers what is left to make", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
-    const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true, budget: "0.20" });
+    await world.run(chain, {}, { id: "one" });
+    const result = await world.run(chain, { b: "another" }, { id: "two", reuse: true, budget: "0.20" });
     expect(result.status).toBe("succeeded");
     expect(result.cost.micros).toBe(200_000);
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
@@ -85,10 +79,10 @@ describe("with reuse, a run", () => {
 
   test("reuses a reused result, also when the first run was removed", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
-    await run(world, chain, {}, { id: "two", reuse: true });
+    await world.run(chain, {}, { id: "one" });
+    await world.run(chain, {}, { id: "two", reuse: true });
     await world.journal.removeRun("one", world.clock.now());
-    await run(world, chain, {}, { id: "three", reuse: true });
+    await world.run(chain, {}, { id: "three", reuse: true });
     expect(world.paidService.jobs.size).toBe(4);
     for await (const { event } of world.show.events("three")) {
       if (event.type === "step.reused") expect(event.from.runId).toBe("one");
@@ -97,9 +91,9 @@ describe("with reuse, a run", () => {
 
   test("finds the same under another name and in another pipeline", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
+    await world.run(chain, {}, { id: "one" });
     const other = pipelineOf("other", ({ job }) => ({ picture: job("picture", models.image, { prompt: "c" }) }));
-    const result = await run(world, other, {}, { id: "two", reuse: true });
+    const result = await world.run(other, {}, { id: "two", reuse: true });
     expect(result.cost.micros).toBe(0);
     expect(world.paidService.jobs.size).toBe(4);
   });
@@ -108,8 +102,8 @@ describe("with reuse, a run", () => {
 describe("a run makes a step itself", () => {
   test("when reuse is off", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
-    await run(world, chain, {}, { id: "two" });
+    await world.run(chain, {}, { id: "one" });
+    await world.run(chain, {}, { id: "two" });
     expect(world.paidService.jobs.size).toBe(8);
     expect(await reusedSteps(world, "two")).toEqual([]);
   });
@@ -119,28 +113,28 @@ describe("a run makes a step itself", () => {
     const fails = (_: string, body: string) =>
       isBroken && body.includes('"b"') ? { code: "INVALID_ARGUMENT", retryable: false } : null;
     const world = await openFakeShow({ fails });
-    expect((await run(world, chain, {}, { id: "one" })).status).toBe("partial");
+    expect((await world.run(chain, {}, { id: "one" })).status).toBe("partial");
     isBroken = false;
-    const second = await run(world, chain, {}, { id: "two", reuse: true });
+    const second = await world.run(chain, {}, { id: "two", reuse: true });
     expect(second.status).toBe("succeeded");
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
   });
 
   test("when it belongs to another account", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
+    await world.run(chain, {}, { id: "one" });
     const stranger = new FakePaidService({ catalog: builtInCatalog() });
     const client = Object.assign(stranger.client(), { keyId: "stranger" });
     const paidService = Object.assign(stranger, { client: () => client });
     const other = await openFakeShow({ paidService: paidService, journal: world.journal });
-    await run(other, chain, {}, { id: "two", reuse: true });
+    await other.run(chain, {}, { id: "two", reuse: true });
     expect(stranger.jobs.size).toBe(4);
     expect(await reusedSteps(other, "two")).toEqual([]);
   });
 
   test("when its only copy was removed and its asset is too old", async () => {
     const world = await openFakeShow();
-    const first = await run(world, chain, {}, { id: "one" });
+    const first = await world.run(chain, {}, { id: "one" });
     expect(first.status).toBe("succeeded");
     for (const name of readdirSync(world.mediaDir).filter((name) => name !== "tmp")) {
       rmSync(join(world.mediaDir, name), { recursive: true });
@@ -148,7 +142,7 @@ describe("a run makes a step itself", () => {
     expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(0);
     await world.clock.advance(24 * 3_600_000);
     expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(400_000);
-    await run(world, chain, {}, { id: "two", reuse: true });
+    await world.run(chain, {}, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(8);
   });
 
@@ -160,11 +154,11 @@ describe("a run makes a step itself", () => {
         all: Array.from({ length: input.count }, (_, i) => job(`t${i}`, models.image, { prompt: "same" })),
       }),
     });
-    await run(world, twins, { count: 2 }, { id: "one" });
+    await world.run(twins, { count: 2 }, { id: "one" });
     expect(world.paidService.jobs.size).toBe(2);
     const quote = await world.show.quote(twins, { count: 3 }, { reuse: true });
     expect(quote.totalMicros.max).toBe(100_000);
-    await run(world, twins, { count: 3 }, { id: "two", reuse: true });
+    await world.run(twins, { count: 3 }, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(3);
     expect(await reusedSteps(world, "two")).toEqual(["t0", "t1"]);
   });
@@ -173,9 +167,9 @@ describe("a run makes a step itself", () => {
 describe("a reused result", () => {
   test("is uploaded from its local copy once the asset expired on the service", async () => {
     const world = await openFakeShow();
-    await run(world, chain, {}, { id: "one" });
+    await world.run(chain, {}, { id: "one" });
     await world.clock.advance(48 * 3_600_000);
-    const second = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
+    const second = await world.run(chain, { b: "another" }, { id: "two", reuse: true });
     expect(second.status).toBe("succeeded");
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
     const sent = [...world.paidService.jobs.values()].map(({ body }) => body).find((body) => body.includes("another"));
@@ -212,33 +206,32 @@ describe("a reused result", () => {
     const world = await openFakeShow();
     const one = (keep: boolean) =>
       pipelineOf("one", ({ job }) => ({ picture: job("picture", models.image, { prompt: "p" }, { keep }) }));
-    await run(world, one(false), {}, { id: "one" });
-    const result = await run(world, one(true), {}, { id: "two", reuse: true });
+    await world.run(one(false), {}, { id: "one" });
+    const result = await world.run(one(true), {}, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(1);
     expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(OUTPUT_BYTES);
   });
 
   test("without a copy does not block its dependents when a copy is needed later", async () => {
     const world = await openFakeShow();
-    const { show, clock, paidService } = world;
+    const { show, paidService } = world;
     const approved = (keep: boolean) =>
       pipelineOf("approved", ({ job, approve }) => {
         const face = approve("good", job("face", models.image, { prompt: "a face" }, { keep }));
         return { poster: job("poster", models.image, { prompt: "a poster", images: [face] }) };
       });
-    await run(world, approved(false), {}, { id: "one" });
-    expect((await run(world, approved(false), {}, { id: "two", reuse: true })).status).toBe("paused");
+    await world.run(approved(false), {}, { id: "one" });
+    expect((await world.run(approved(false), {}, { id: "two", reuse: true })).status).toBe("paused");
     expect(await reusedSteps(world, "two")).toEqual(["face"]);
     await show.approve("two", "good");
-    const resumed = await during(clock, show.resume("two", { pipeline: approved(true), acceptChanges: true }));
-    expect((await during(clock, resumed.result())).status).toBe("succeeded");
+    expect((await world.resume({ id: "two", pipeline: approved(true), acceptChanges: true })).status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(2);
   });
 
   test("is the same after a crash anywhere, with nothing produced twice", async () => {
     const paidService = new FakePaidService({ catalog: builtInCatalog() });
     const base = await openFakeShow({ paidService: paidService });
-    await run(base, chain, {}, { id: "one" });
+    await base.run(chain, {}, { id: "one" });
     const whole = new CrashInjector(Number.POSITIVE_INFINITY);
     for (let dieAt = 1, reached = true; reached; dieAt += isFull ? 1 : 5) {
       const crashInjector = new CrashInjector(dieAt);
@@ -256,7 +249,7 @@ describe("a reused result", () => {
       if (!reached || (await base.journal.run(id)) === null) continue;
       const journal = new CrashInjector(Number.POSITIVE_INFINITY).store(base.journal);
       const heir = await openFakeShow({ paidService: paidService, journal, mediaDir: base.mediaDir });
-      const result = await during(heir.clock, (await heir.show.resume(id)).result());
+      const result = await heir.resume({ id });
       expect(result.status).toBe("succeeded");
       const made = [...paidService.jobs.values()].filter(({ body }) => body.includes(`"b${dieAt}"`));
       expect(made).toHaveLength(1);
@@ -278,7 +271,7 @@ test("runs exactly the steps whose request or consumed results never occurred be
           const wanted = [`a ${given.a}`, `b ${given.a} ${given.b}`, `a ${given.c}`, `d ${given.a} ${given.b}`];
           // a and c ask for the same where their words are equal: as often as that was made before, it is there.
           const before = world.paidService.jobs.size;
-          await run(world, chain, given, { id: `run-${index}`, reuse: true });
+          await world.run(chain, given, { id: `run-${index}`, reuse: true });
           const fresh = new Set(wanted.filter((one) => !made.has(one)));
           const twice = given.a === given.c && !made.has(`twice ${given.a}`) ? 1 : 0;
           const expected = fresh.size + twice;
@@ -297,14 +290,13 @@ describe("of every kind of step, a second run", () => {
   async function decided(world: FakeShow, id: string, options: RunOptions): Promise<RunResult> {
     const sample = join(world.mediaDir, "..", "sample.wav");
     writeFileSync(sample, plainWav(50));
-    let result = await run(world, everyKind, { sample }, { id, ...options });
+    let result = await world.run(everyKind, { sample }, { id, ...options });
     while (result.status === "paused" && result.pause?.reason === "approval") {
       const waiting = result.report.steps.filter(
         ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
       );
       for (const { path } of waiting) await world.show.approve(id, path, path === "lead" ? { pick: 0 } : {});
-      const again = await world.show.resume(id, { pipeline: everyKind });
-      result = await during(world.clock, again.result());
+      result = await world.resume({ id, pipeline: everyKind });
     }
     return result;
   }
@@ -336,12 +328,11 @@ describe("of every kind of step, a second run", () => {
 
 test("a rerun of a reused result is priced as a new job, and submitted", async () => {
   const world = await openFakeShow();
-  await run(world, chain, {}, { id: "one" });
-  await run(world, chain, {}, { id: "two", reuse: true });
+  await world.run(chain, {}, { id: "one" });
+  await world.run(chain, {}, { id: "two", reuse: true });
   const quote = await world.show.rerunQuote("two", ["b"]);
   expect(quote).toMatchObject({ stale: ["b", "d"], totalMicros: { min: 200_000, max: 200_000 } });
-  const again = await during(world.clock, world.show.resume("two", { rerun: ["b"] }));
-  const result = await during(world.clock, again.result());
+  const result = await world.resume({ id: "two", rerun: ["b"] });
   expect(result.status).toBe("succeeded");
   // b, and only b: its result is the same on paper, so that what uses it still stands.
   expect(world.paidService.jobs.size).toBe(5);
@@ -357,9 +348,9 @@ test.each(["expired", "not_found"])("an asset that the service calls %s goes bac
         ? apiError(400, "INVALID_ARGUMENT", { details })
         : null,
   });
-  await run(world, chain, {}, { id: "one" });
+  await world.run(chain, {}, { id: "one" });
   isGone = true;
-  const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
+  const result = await world.run(chain, { b: "another" }, { id: "two", reuse: true });
   expect(result.report.steps.slice(0, 2).map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
   const [a] = result.report.steps;
   expect(a).toMatchObject({ reused_from: { run: "one" }, outputs: [{ status: "EXPIRED" }] });
@@ -367,7 +358,7 @@ test.each(["expired", "not_found"])("an asset that the service calls %s goes bac
 
 test("a copy that fails does not block its dependents: they consume the original", async () => {
   const world = await openFakeShow();
-  await run(world, chain, {}, { id: "one" });
+  await world.run(chain, {}, { id: "one" });
   let fails = true;
   const { client } = world.show;
   const download = client.download.bind(client);
@@ -401,8 +392,8 @@ test("of many results of one request each is claimed once, however many there ar
       return { first: all[0]! };
     },
   });
-  await run(world, many, { count: 60 }, { id: "one", concurrency: 100, manifests: false });
+  await world.run(many, { count: 60 }, { id: "one", concurrency: 100, manifests: false });
   expect((await world.show.quote(many, { count: 63 }, { reuse: true })).totalMicros.max).toBe(300_000);
-  await run(world, many, { count: 63 }, { id: "two", reuse: true, concurrency: 100, manifests: false });
+  await world.run(many, { count: 63 }, { id: "two", reuse: true, concurrency: 100, manifests: false });
   expect(world.paidService.jobs.size).toBe(63);
 });

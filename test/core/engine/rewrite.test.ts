@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { Pipeline, RunResult } from "../../../src/index.ts";
+import type { RunResult } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService, type FakeServiceOptions } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -27,10 +27,6 @@ const refusing = (isFlagged: (body: unknown) => boolean): Partial<FakeServiceOpt
   chatMicros: 5_000,
 });
 
-async function ran(world: FakeShow, of: Pipeline, more: { budget?: string } = {}): Promise<RunResult> {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir, ...more })).result());
-}
-
 function stepsOf({ report }: RunResult): Record<string, string> {
   return Object.fromEntries(report.steps.map(({ path, status, reason }) => [path, `${status}: ${reason}`]));
 }
@@ -38,7 +34,7 @@ function stepsOf({ report }: RunResult): Record<string, string> {
 describe("a job whose prompt may be rewritten", () => {
   test("is made as it is written where moderation has nothing against it", async () => {
     const world = await openFakeShow(refusing(() => false));
-    const result = await ran(world, duel);
+    const result = await world.run(duel);
     expect(result.status).toBe("succeeded");
     expect(stepsOf(result)["still/2/again"]).toBe("skipped: not needed: still/1 succeeded");
     expect(world.paidService.chats.size).toBe(0);
@@ -46,7 +42,7 @@ describe("a job whose prompt may be rewritten", () => {
 
   test("is made with a milder prompt where it was refused, which is shown as what was changed", async () => {
     const world = await openFakeShow(refusing(isHarsh));
-    const result = await ran(world, duel);
+    const result = await world.run(duel);
     expect(result.status).toBe("succeeded");
     expect(stepsOf(result)["still/pick"]).toContain("refused by moderation");
     expect(result.report.steps.find(({ path }) => path === "still/2/prompt")?.value).toBe("a dance");
@@ -63,13 +59,13 @@ describe("a job whose prompt may be rewritten", () => {
     const fails = (_: string, body: string) =>
       body.includes("a duel") ? { code: "MODERATION_FAILED", retryable: false } : null;
     const world = await openFakeShow({ fails, says: () => "a dance" });
-    expect((await ran(world, duel)).status).toBe("succeeded");
+    expect((await world.run(duel)).status).toBe("succeeded");
     expect(world.paidService.chats.size).toBe(1);
   });
 
   test("fails and says both where the milder prompt is refused too, after one rewriting", async () => {
     const world = await openFakeShow(refusing(says("a duel", "a dance")));
-    const result = await ran(world, duel);
+    const result = await world.run(duel);
     expect(result.status).toBe("failed");
     const said = stepsOf(result)["still/pick"]!;
     expect(said).toContain("still/1/first: refused by moderation");
@@ -82,7 +78,7 @@ describe("a job whose prompt may be rewritten", () => {
     const world = await openFakeShow({
       refuses: (_, body) => (isHarsh(body) ? apiError(400, "INVALID_ARGUMENT") : null),
     });
-    const result = await ran(world, duel);
+    const result = await world.run(duel);
     expect(result.status).toBe("failed");
     expect(stepsOf(result)["still/2/prompt"]).toContain("not started: still/1/first: refused on paper (400)");
     expect(world.paidService.chats.size).toBe(0);
@@ -93,7 +89,7 @@ describe("a job whose prompt may be rewritten", () => {
     const quote = await world.show.quote(duel, {});
     // Picture or picture with rewriting, and the film.
     expect(quote.totalMicros.max).toBe(100_000 + 20_000 + 100_000);
-    const result = await ran(world, duel, { budget: "0.22" });
+    const result = await world.run(duel, {}, { budget: "0.22" });
     expect(result.cost.micros).toBe(205_000);
   });
 
@@ -122,11 +118,10 @@ test("what moderation refuses in its estimate by now is no reason against making
     refuses: (_, body) => (isLater && isHarsh(body) ? apiError(422, "MODERATION_FAILED") : null),
     says: () => "a dance",
   });
-  expect((await ran(world, duel)).status).toBe("failed");
+  expect((await world.run(duel)).status).toBe("failed");
   isLater = true;
   await world.clock.advance(10 * 60_000);
-  const again = await world.show.resume("x", { rerunFailed: true });
-  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
   expect(world.paidService.chats.size).toBe(1);
 });
 
@@ -154,11 +149,10 @@ test("a first choice that moderation refuses in its estimate by now is no reason
   };
   paidService.client = () => ({ ...client, estimate });
   const world = await openFakeShow({ paidService });
-  expect((await ran(world, either)).status).toBe("failed");
+  expect((await world.run(either)).status).toBe("failed");
   isLater = true;
   await world.clock.advance(10 * 60_000);
-  const again = await world.show.resume("x", { rerunFailed: true });
-  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
 });
 
 test("a failure that another prompt may make up for does not stop a run that fails fast", async () => {
@@ -171,9 +165,9 @@ test("a failure that another prompt may make up for does not stop a run that fai
     { onFailure: "failFast" },
   );
   const world = await openFakeShow(refusing(isHarsh));
-  expect((await ran(world, both)).status).toBe("succeeded");
+  expect((await world.run(both)).status).toBe("succeeded");
   const strict = await openFakeShow(refusing(says("a duel", "a dance")));
-  expect(stepsOf(await ran(strict, both))["still/2/again"]).toContain("failed: refused on paper (422)");
+  expect(stepsOf(await strict.run(both))["still/2/again"]).toContain("failed: refused on paper (422)");
 });
 
 describe("a request to a provider whose prompt may be rewritten", () => {
@@ -199,7 +193,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
     ],
   ])("is sent once more with a milder one where %s calls it moderated", async (_, body, field) => {
     const provider = new MockProvider("mock", [{ throws: blocked(body) }, "made"]);
-    const result = await ran(await openFakeShow({ says: () => "a dance" }), of(provider, false));
+    const result = await (await openFakeShow({ says: () => "a dance" })).run(of(provider, false));
     expect(result.status).toBe("succeeded");
     expect(provider.requests.map(({ prompt }) => prompt)).toEqual(["a duel", "a dance"]);
     const [refused] = result.report.steps.find(({ path }) => path === "made/1/first")!.attempts;
@@ -208,7 +202,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
 
   test("is not sent again for a refusal that is none of moderation", async () => {
     const provider = new MockProvider("mock", [{ throws: blocked({}) }, "made"]);
-    const result = await ran(await openFakeShow({ says: () => "a dance" }), of(provider, false));
+    const result = await (await openFakeShow({ says: () => "a dance" })).run(of(provider, false));
     expect(result.status).toBe("failed");
     expect(provider.requests).toHaveLength(1);
   });
@@ -216,7 +210,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
   test("waits for a person while an answer is unknown", async () => {
     const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }, "made"]);
     const world = await openFakeShow({ says: () => "a dance" });
-    const result = await ran(world, of(provider, false));
+    const result = await world.run(of(provider, false));
     expect(result.status).toBe("paused");
     expect(world.paidService.chats.size).toBe(0);
   });
@@ -233,7 +227,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
     const world = await openFakeShow({ says: () => "a dance" });
     const quote = await world.show.quote(of(provider, true), {});
     expect(quote.totalMicros.max).toBe(500_000 + 20_000 + 500_000);
-    const result = await ran(world, of(provider, true));
+    const result = await world.run(of(provider, true));
     expect(result.status).toBe("succeeded");
     expect(provider.requests.map(({ prompt }) => prompt)).toEqual(["a duel", "a dance"]);
     expect(result.cost.micros).toBeLessThanOrEqual(quote.totalMicros.max!);
@@ -258,7 +252,7 @@ describe("a prompt that moderation refuses in its estimate already", () => {
   const refusedOnce = { code: "MODERATION_FAILED", retryable: false };
 
   test("is rewritten at once, and that is said", async () => {
-    const result = await ran(await worldOf(() => null), only);
+    const result = await (await worldOf(() => null)).run(only);
     expect(result.status).toBe("succeeded");
     expect(Object.keys(stepsOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
     expect(stepsOf(result)["still/pick"]).toMatch(
@@ -269,26 +263,24 @@ describe("a prompt that moderation refuses in its estimate already", () => {
   test("has another rewriting made by --rerun-failed where the milder one is refused too", async () => {
     let isRefused = true;
     const world = await worldOf(() => (isRefused ? refusedOnce : null));
-    const result = await ran(world, only);
+    const result = await world.run(only);
     expect(result.status).toBe("failed");
     expect(stepsOf(result)["still/pick"]).toMatch(/still\/1 was ruled out \(.*still\/2\/again: refused by moderation:/);
     isRefused = false;
     await world.clock.advance(10 * 60_000);
-    const again = await world.show.resume("x", { rerunFailed: true });
-    expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+    expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
     expect(world.paidService.chats.size).toBe(2);
   });
 
   test("has the milder one made again by --rerun-failed where that failed for another reason", async () => {
     let isBroken = true;
     const world = await worldOf(() => (isBroken ? { code: "INTERNAL", retryable: false } : null));
-    const result = await ran(world, only);
+    const result = await world.run(only);
     expect(result.status).toBe("failed");
     expect(stepsOf(result)["still/pick"]).toContain("still/2/again: failed at no cost: ");
     isBroken = false;
     await world.clock.advance(10 * 60_000);
-    const again = await world.show.resume("x", { rerunFailed: true });
-    expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+    expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
     expect(world.paidService.chats.size).toBe(1);
   });
 });

@@ -48,9 +48,8 @@ describe("budget", () => {
 
 describe("an empty wallet", () => {
   test("pauses the run with the funding URL; once funded, it completes without repeating a paid step [G27]", async () => {
-    const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
-    const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
-    const paused = await during(clock, run.result());
+    const { paidService, resume, run } = await openFakeShow({ balanceMicros: 150_000 });
+    const paused = await run(chain, {}, { concurrency: 1, startAnyway: true });
     expect(paused.status).toBe("paused");
     expect(paused.pause).toMatchObject({
       reason: "funds",
@@ -60,7 +59,7 @@ describe("an empty wallet", () => {
     });
     expect(paidService.jobs.size).toBe(1);
     paidService.balanceMicros += 1_000_000;
-    const done = await during(clock, (await show.resume("x")).result());
+    const done = await resume();
     expect(done.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(3);
     expect(done.cost.micros).toBe(300_000);
@@ -85,10 +84,10 @@ describe("waiting for funds", () => {
   });
 
   test("gives up after the time that was given", async () => {
-    const { show, clock, outDir } = await openFakeShow({ balanceMicros: 0 });
-    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
+    const { clock, run, resume } = await openFakeShow({ balanceMicros: 0 });
+    await run(chain, {}, { startAnyway: true });
     const began = clock.now();
-    const result = await during(clock, (await show.resume("x", { waitForFundsMs: 60_000 })).result());
+    const result = await resume({ waitForFundsMs: 60_000 });
     expect(result.pause?.reason).toBe("funds");
     expect(clock.now() - began).toBeGreaterThanOrEqual(60_000);
   });
@@ -108,28 +107,28 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
   const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
   test("is unresolved, with its hold; a person adopts one of the candidates and the run completes [G4]", async () => {
-    const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
-    const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    const { show, paidService, journal, run, resume } = await openFakeShow({ refuses: lostThenRefused() });
+    const paused = await run(one);
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
     expect(paused.pause!.message).toContain("showrunner adopt x a");
     expect((await journal.ledger("x")).heldMicros).toBe(100_000);
     // The service did make the job, under another roof.
     const twin = await openFakeShow({ paidService: paidService });
-    await during(twin.clock, (await during(twin.clock, twin.show.run(one, {}, { id: "y", outDir }))).result());
+    await twin.run(one, {}, { id: "y" });
     const candidates = await show.candidates("x", "a");
     expect(candidates.map(({ jobId }) => jobId)).toEqual(["job_1"]);
     await show.adopt("x", "a", "job_1");
-    const done = await during(clock, (await show.resume("x")).result());
+    const done = await resume();
     expect(done.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(1);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });
 
   test("can be declared lost: the hold is released and the step failed", async () => {
-    const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
-    await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    const { show, paidService, journal, run, resume } = await openFakeShow({ refuses: lostThenRefused() });
+    await run(one);
     await show.adopt("x", "a", null);
-    const done = await during(clock, (await show.resume("x")).result());
+    const done = await resume();
     expect(done.status).toBe("failed");
     expect(done.report.steps[0]!.reason).toBe("a person stated that nothing was made");
     expect(paidService.jobs.size).toBe(0);
@@ -146,15 +145,15 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
       return submit(request, options);
     };
     paidService.client = () => ({ ...client, submit: twice });
-    const { show, clock, outDir } = await openFakeShow({ paidService: paidService });
-    const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    const { run } = await openFakeShow({ paidService: paidService });
+    const paused = await run(one);
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
     expect(paused.pause!.message).toContain("an older job, job_1");
   });
 
   test("cannot be adopted when it is not unresolved", async () => {
-    const { show, clock, outDir } = await openFakeShow();
-    await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    const { show, run } = await openFakeShow();
+    await run(one);
     await expect(show.adopt("x", "a", null)).rejects.toThrow("a is succeeded, not unresolved");
     await expect(show.adopt("x", "zz", null)).rejects.toThrow("has no step zz");
   });
@@ -164,8 +163,8 @@ describe("a job that fails", () => {
   test("stops only its dependents; finished results stay", async () => {
     const fails = (_model: string, body: string) =>
       body.includes('"prompt":"a"') ? { code: "MODERATION_FAILED", retryable: false } : null;
-    const { show, clock, outDir, paidService } = await openFakeShow({ fails });
-    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const { paidService, run } = await openFakeShow({ fails });
+    const result = await run(chain);
     expect(result.status).toBe("partial");
     expect(result.report.steps.map(({ path, status }) => [path, status])).toEqual([
       ["a", "failed"],
@@ -182,8 +181,8 @@ describe("a job that fails", () => {
     let failures = 0;
     const fails = (_model: string, body: string) =>
       body.includes('"prompt":"c"') && failures++ < 1 ? { code: "INTERNAL", retryable: true } : null;
-    const { show, clock, outDir, paidService } = await openFakeShow({ fails });
-    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const { paidService, run } = await openFakeShow({ fails });
+    const result = await run(chain);
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(4);
     const attempts = result.report.steps.find(({ path }) => path === "c")!.attempts;
@@ -199,8 +198,8 @@ describe("a refused submit", () => {
   test("of the first send is final, and costs nothing", async () => {
     const refuses = (_model: string, sent: unknown) =>
       (sent as { prompt: string }).prompt === "c" ? apiError(422, "MODERATION_FAILED") : null;
-    const { show, clock, outDir } = await openFakeShow({ refuses });
-    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const { run } = await openFakeShow({ refuses });
+    const result = await run(chain);
     expect(result.status).toBe("partial");
     const c = result.report.steps.find(({ path }) => path === "c")!;
     expect(c).toMatchObject({ status: "failed", attempts: [{ n: 1, job_id: null, status: "refused", cost: null }] });
@@ -211,8 +210,8 @@ describe("a refused submit", () => {
     const message =
       "could not fetch https://me:word@s3.test/files/abc?X-Amz-Signature=SECRET#part, nor /files/b?sig=SECRET";
     const refuses = () => apiError(400, "INVALID_ARGUMENT", { message });
-    const { show, clock, outDir, journal } = await openFakeShow({ refuses });
-    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const { journal, run } = await openFakeShow({ refuses });
+    const result = await run(chain);
     expect(result.report.steps[0]?.reason).toContain("could not fetch https://s3.test/files/abc, nor /files/b");
     expect(JSON.stringify(await journal.read("x"))).not.toMatch(/SECRET|me:word/);
   });
@@ -247,11 +246,10 @@ describe("a refused submit", () => {
   test("for the key itself pauses the run, which the right key goes on with", async () => {
     let closed = true;
     const refuses = () => (closed ? apiError(401, "UNAUTHORIZED") : null);
-    const { show, clock, outDir, paidService } = await openFakeShow({ refuses });
-    const run = await during(clock, show.run(chain, {}, { id: "x", outDir }));
-    expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "credentials" } });
+    const { paidService, resume, run } = await openFakeShow({ refuses });
+    expect(await run(chain)).toMatchObject({ status: "paused", pause: { reason: "credentials" } });
     closed = false;
-    const result = await during(clock, (await show.resume("x")).result());
+    const result = await resume();
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(3);
   });
@@ -273,7 +271,7 @@ describe("stopping", () => {
     expect(stopped.pause?.reason).toBe("stopped");
     expect(stopped.openJobs.map(({ step }) => step)).toEqual(["p0", "p1"]);
     expect(paidService.jobs.size).toBe(2);
-    const done = await during(clock, (await show.resume("x")).result());
+    const done = await world.resume();
     expect(done.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(5);
   });
@@ -284,9 +282,9 @@ describe("the forecast", () => {
     const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(20_000, resolve)),
     });
-    const { show, clock, outDir } = world;
+    const { show, clock } = world;
     expect((await during(clock, show.quote(chain, {}))).forecastMs).toBeNull();
-    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    await world.run(chain);
     const { forecastMs, criticalPath } = await during(clock, show.quote(chain, {}));
     expect(criticalPath).toEqual(["a", "b"]);
     expect(forecastMs).toBeGreaterThanOrEqual(40_000);
@@ -305,8 +303,8 @@ describe("a plan with problems", () => {
 });
 
 test("any prefix of a run's journal folds to a state of the charts [G49]", async () => {
-  const { show, clock, outDir, journal } = await openFakeShow({ balanceMicros: 250_000 });
-  await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
+  const { journal, run } = await openFakeShow({ balanceMicros: 250_000 });
+  await run(chain, {}, { startAnyway: true });
   const events = await journal.read("x");
   expect(events.length).toBeGreaterThan(10);
   for (let length = 1; length <= events.length; length++) {

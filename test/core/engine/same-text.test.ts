@@ -31,13 +31,11 @@ const spoken: Pipeline = pipelineOf("spoken", ({ job, task, approve, chat, expan
 
 async function waiting() {
   const world = await openFakeShow({ says: () => '["one"]' });
-  const { clock, show, outDir } = world;
-  const run = await during(clock, show.run(spoken, {}, { id: "x", outDir }));
-  const first = await during(clock, run.result());
+  const { clock, show } = world;
+  const first = await world.run(spoken);
   expect(first.status).toBe("paused");
   const resume = async (how: ResumeOptions) => {
-    const again = await during(clock, show.resume("x", { pipeline: spoken, acceptChanges: true, ...how }));
-    return during(clock, again.result());
+    return world.resume({ pipeline: spoken, acceptChanges: true, ...how });
   };
   const drift = (how: Pick<ResumeOptions, "edit" | "everywhere">) => during(clock, show.drift("x", spoken, how));
   const values = async () => {
@@ -112,18 +110,17 @@ test("what all takes, or all attempts of a job that is looked at, are asked with
     const labels = task("labels", { a: looks.input("prompt"), b: seen.input("prompt") }, (given) => given);
     return { looks, seen, labels };
   });
-  const { show, clock, outDir } = await openFakeShow();
+  const { show, clock, resume, run } = await openFakeShow();
   const { warnings } = await during(clock, show.quote(made, {}));
   expect(warnings).toEqual([]);
-  const run = await during(clock, show.run(made, {}, { id: "x", outDir }));
-  const { status, report } = await during(clock, run.result());
+  const { status, report } = await run(made);
   expect(status).toBe("succeeded");
   const value = { a: "a boat at dawn", b: "a tree at dusk" };
   expect(report.steps.find(({ path }) => path === "labels")).toMatchObject({ value });
   // What is edited in one take alone stands in the others still, and is asked about.
   const edit = { "looks/1": { prompt: "a ship at dawn" } };
   const again = { pipeline: made, acceptChanges: true, edit };
-  await during(clock, (await during(clock, show.resume("x", { ...again, everywhere: true }))).result());
+  await resume({ ...again, everywhere: true });
   const { steps } = await show.show("x");
   expect(steps.find(({ path }) => path === "labels")).toMatchObject({ value: { ...value, a: "a ship at dawn" } });
 });

@@ -5,7 +5,7 @@ import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/inde
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import type { Handle, Pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 /** How the only submit of a job ends. */
@@ -177,7 +177,7 @@ test("whatever the options and their endings, what is bought is what a plain rea
       const quote = await world.show.quote(of, {});
       expect(quote.problems).toEqual([]);
       const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 3_000 };
-      const { report } = await during(world.clock, (await world.show.run(of, {}, options)).result(), 1_000);
+      const { report } = await world.run(of, {}, options, 1_000);
       const bought: string[] = [];
       const { end } = told(tree, bought);
       const charged = report.steps.filter(({ attempts }) => attempts.some(({ cost }) => Number(cost) > 0));

@@ -4,7 +4,7 @@ import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/inde
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { failed, type Handle, type Pipeline, type RunResult } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 /** Two pictures, of which the second is a second choice. */
@@ -25,7 +25,7 @@ const isFirst = (body: unknown) => JSON.stringify(body).includes('"a"');
 
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
   const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 5_000 };
-  return during(world.clock, (await world.show.run(of, {}, options)).result());
+  return world.run(of, {}, options);
 }
 
 function steps({ report }: RunResult): Record<string, string> {
@@ -95,7 +95,7 @@ describe("the second of two options", () => {
     expect(result.report.message).toContain("face/1/a failed, and it is not yet known whether it was charged");
     expect(world.paidService.jobs.size).toBe(1);
     bill = 0;
-    const resumed = await during(world.clock, (await world.show.resume("x")).result());
+    const resumed = await world.resume();
     expect(resumed.status).toBe("succeeded");
     expect(steps(resumed)["face/2/b"]).toBe("succeeded: null");
   });
@@ -137,7 +137,7 @@ describe("the second of two options", () => {
     expect(result.report.message).toContain("face/1/a");
     expect(world.paidService.jobs.size).toBe(1);
     bill = 100_000;
-    const resumed = await during(world.clock, (await world.show.resume("x", { pipeline: checked })).result());
+    const resumed = await world.resume({ pipeline: checked });
     expect(resumed.status).toBe("failed");
     expect(steps(resumed)["face/2/own"]).toContain("not started: face/1/check failed locally");
     expect(world.paidService.jobs.size).toBe(1);
@@ -166,7 +166,7 @@ test("what a second choice made up for is not made again with what failed", asyn
   const world = await openFakeShow({ refuses: (_, body) => (isOut && isFirst(body) ? apiError(400, "NO") : null) });
   expect((await ran(world, of)).status).toBe("partial");
   isOut = false;
-  const resumed = await during(world.clock, (await world.show.resume("x", { rerunFailed: true })).result());
+  const resumed = await world.resume({ rerunFailed: true });
   expect(resumed.status).toBe("succeeded");
   expect(steps(resumed)).toMatchObject({ other: "succeeded: null", "face/2/b": "succeeded: null" });
   expect(steps(resumed)["face/1/a"]).toContain("failed");
@@ -306,7 +306,7 @@ test("an option gives way once the service was away for longer than its choice w
   });
   isAway = true;
   const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 600_000 };
-  const result = await during(world.clock, (await world.show.run(of, {}, options)).result(), 5_000);
+  const result = await world.run(of, {}, options, 5_000);
   expect(result.status).toBe("succeeded");
   expect(steps(result)["told/1/a"]).toMatch(/^failed: the service was away for 1 min/);
   expect(steps(result)["told/2/own"]).toBe("succeeded: null");

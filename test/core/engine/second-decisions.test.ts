@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const RICH = "5";
@@ -20,17 +20,11 @@ type Action = Word | "resume poor" | "resume rich";
 
 const begun = async () => {
   const life = await openFakeShow();
-  const run = await during(life.clock, life.show.run(takes, {}, { id: "x", outDir: life.outDir, budget: RICH }));
-  await during(life.clock, run.result());
+  await life.run(takes, {}, { budget: RICH });
   return life;
 };
 const say = ({ show }: FakeShow, word: Word) =>
   word === "reject" ? show.reject("x", "best") : show.approve("x", "best", { pick: word });
-const resumed = ({ show, clock }: FakeShow, budget: string) =>
-  during(
-    clock,
-    show.resume("x", { budget }).then((run) => run.result()),
-  );
 const film = ({ paidService }: FakeShow) => [...paidService.jobs.values()].find(({ body }) => body.includes("quay"));
 
 async function live(actions: readonly Action[]): Promise<void> {
@@ -40,7 +34,7 @@ async function live(actions: readonly Action[]): Promise<void> {
   let last: Word | null = null;
   for (const action of actions) {
     if (action === "resume poor" || action === "resume rich") {
-      await resumed(life, action === "resume rich" ? RICH : POOR);
+      await life.resume({ budget: action === "resume rich" ? RICH : POOR });
     } else {
       const { status } = await show.show("x");
       const isOpen = film(life) === undefined && status === "paused";
@@ -71,9 +65,9 @@ test("In whatever order people decide, resume and pay, the last word that was ta
 test("A decision that was taken in and paid nothing is taken back: the steps that began on it begin again", async () => {
   const life = await begun();
   await say(life, 0);
-  expect((await resumed(life, POOR)).pause?.reason).toBe("budget");
+  expect((await life.resume({ budget: POOR })).pause?.reason).toBe("budget");
   await say(life, 1);
-  const done = await resumed(life, RICH);
+  const done = await life.resume({ budget: RICH });
   expect([done.status, life.paidService.jobs.size]).toEqual(["succeeded", 2]);
   const [looks] = [...life.paidService.jobs.values()];
   expect(film(life)!.body).toContain(looks!.outputs[1]!.assetId);
@@ -82,19 +76,16 @@ test("A decision that was taken in and paid nothing is taken back: the steps tha
 test("After a purchase another decision is refused, and the command it names asks again", async () => {
   const life = await begun();
   await say(life, 0);
-  await resumed(life, RICH);
+  await life.resume({ budget: RICH });
   const refusal = await say(life, "reject").catch(
     (error: { readonly message: string; readonly next: string }) => error,
   );
   expect(refusal).toMatchObject({
     message: expect.stringContaining("best was already approved, and the run has ended"),
   });
-  const again = await during(
-    life.clock,
-    life.show.resume("x", { rerun: ["best"] }).then((run) => run.result()),
-  );
+  const again = await life.resume({ rerun: ["best"] });
   expect(again.pause?.reason).toBe("approval");
   await say(life, "reject");
-  await resumed(life, RICH);
+  await life.resume({ budget: RICH });
   expect(life.paidService.jobs.size).toBe(2);
 });

@@ -27,9 +27,8 @@ const looks: Pipeline = pipelineOf("looks", ({ job, chat, takes, expand }) => {
 
 async function waiting() {
   const world = await openFakeShow({ says: () => '["one"]' });
-  const { clock, show, outDir, paidService } = world;
-  const run = await during(clock, show.run(looks, {}, { id: "x", outDir }));
-  const paused = await during(clock, run.result());
+  const { paidService } = world;
+  const paused = await world.run(looks);
   expect(paused.status).toBe("paused");
   const bodies = () => [...paidService.jobs.values()].map(({ body }) => body);
   return {
@@ -41,8 +40,7 @@ async function waiting() {
         return of === prompt ? [seed] : [];
       }),
     resume: async (how: ResumeOptions) => {
-      const again = await during(clock, show.resume("x", how));
-      return during(clock, again.result());
+      return world.resume(how);
     },
   };
 }
@@ -94,12 +92,11 @@ describe("a take that is made again", () => {
 
   test("keeps its seed where nothing was made of it", async () => {
     const world = await openFakeShow({ refuses: () => apiError(422, "MODERATION_FAILED") });
-    const { clock, show, outDir } = world;
+    const { clock, show } = world;
     const failing = pipelineOf("failing", ({ takes }) => ({
       a: takes("a", models.image, { prompt: "p", seed: 1 }, { count: 1, choose: "first" }),
     }));
-    const run = await during(clock, show.run(failing, {}, { id: "x", outDir }));
-    expect((await during(clock, run.result())).status).toBe("failed");
+    expect((await world.run(failing)).status).toBe("failed");
     expect((await during(clock, show.rerunQuote("x", ["a/1"]))).seeds).toEqual([]);
     expect((await during(clock, show.rerunQuote("x", [], { rerunFailed: true }))).seeds).toEqual([]);
   });

@@ -69,7 +69,7 @@ describe.each(Object.entries(short))("An output that comes half %s", (_name, sen
   });
 
   test("each time is said, and fetched by a later resume; nothing is bought again", async () => {
-    const { show, clock, outDir, paidService } = await world();
+    const { show, clock, outDir, paidService, resume } = await world();
     send = (answer) => sends(answer, half);
     const paused = await during(
       clock,
@@ -80,10 +80,7 @@ describe.each(Object.entries(short))("An output that comes half %s", (_name, sen
     expect(steps[0]).toMatchObject({ status: "running", outputs: [{ sha256: null, file: null }] });
     expect(next?.command).toBe("showrunner resume x");
     send = (answer) => sends(answer, PIXEL);
-    const done = await during(
-      clock,
-      show.resume("x").then((run) => run.result()),
-    );
+    const done = await resume();
     expect([done.status, done.report.steps[0]!.outputs[0]!.sha256]).toEqual(["succeeded", hashOf(PIXEL)]);
     expect(paidService.submits).toBe(1);
   });

@@ -325,8 +325,7 @@ describe("A run that is driven in slices", () => {
 
   test("comes to the same end as a run that is driven hot, with the same submits, whichever wakes come and whenever a slice dies", async () => {
     const hot = await fake();
-    const handle = await during(hot.clock, hot.show.run(chain, {}, { id: "x", outDir: hot.outDir }));
-    const wanted = (await during(hot.clock, handle.result())).report;
+    const wanted = (await hot.run(chain)).report;
     const wake = fc.record({
       afterMs: fc.constantFrom(0, 1, 500, 3_000, 20_000),
       dieAt: fc.option(fc.nat(12), { freq: 3 }),

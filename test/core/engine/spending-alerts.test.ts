@@ -25,9 +25,8 @@ async function open(options: Parameters<typeof openFakeShow>[0] = {}) {
   return { ...world, told, [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose]() };
 }
 
-async function ran({ clock, show, outDir }: FakeShow, id: string, options: RunOptions = {}) {
-  const run = await during(clock, show.run(chain, {}, { id, outDir: `${outDir}/${id}`, ...options }));
-  return during(clock, run.result());
+async function ran({ outDir, run }: FakeShow, id: string, options: RunOptions = {}) {
+  return run(chain, {}, { id, outDir: `${outDir}/${id}`, ...options });
 }
 
 describe("somebody is told what is spent", () => {

@@ -24,9 +24,8 @@ test("A run that a worker takes before the process that wrote it down is followe
       };
     },
   });
-  const { show, clock, outDir } = await openFakeShow({ journal, paidService: worker.paidService });
-  const handle = await during(clock, show.run(one, {}, { id: "x", outDir }));
-  const done = await during(clock, handle.result());
+  const { run } = await openFakeShow({ journal, paidService: worker.paidService });
+  const done = await run(one);
   await Promise.all(works);
   expect([done.status, worker.paidService.submits]).toEqual(["succeeded", 1]);
 });

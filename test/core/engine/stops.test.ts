@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { retireHolder } from "../../../src/core/journal/host.ts";
-import type { ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
@@ -21,19 +20,14 @@ const gated = pipelineOf("gated", ({ job, approve }) => {
 
 async function retryOrPause(): Promise<FakeShow> {
   const world = await openFakeShow();
-  const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir }));
-  expect((await during(world.clock, run.result())).pause?.reason).toBe("approval");
+  expect((await world.run(gated)).pause?.reason).toBe("approval");
   return world;
-}
-
-async function goOn({ show, clock }: FakeShow, how: ResumeOptions = {}) {
-  return during(clock, (await during(clock, show.resume("x", how))).result());
 }
 
 /** What a worker does: whatever is due. */
 async function work(world: FakeShow): Promise<boolean> {
   if ((await world.show.due()).length === 0) return false;
-  await goOn(world, { unattended: true });
+  await world.resume({ unattended: true });
   return true;
 }
 
@@ -70,7 +64,7 @@ describe("A stop is meant once", () => {
             if (decided && !stopped) moveOn();
           }
           if (said === "resume") {
-            await goOn(world);
+            await world.resume();
             moveOn();
             expect(await world.journal.inbox("x")).toEqual([]);
           }
@@ -82,7 +76,7 @@ describe("A stop is meant once", () => {
         while (passed < gates.length) {
           if (!decided) await approveNext(world, passed);
           decided = true;
-          await goOn(world);
+          await world.resume();
           moveOn();
         }
         expect((await world.show.show("x")).status).toBe("succeeded");
@@ -100,7 +94,7 @@ describe("A stop is meant once", () => {
     expect(world.paidService.jobs.size).toBe(2);
     await world.show.stop("x");
     await approveNext(world, 1);
-    expect((await goOn(world)).pause?.reason).toBe("approval");
+    expect((await world.resume()).pause?.reason).toBe("approval");
     expect(world.paidService.jobs.size).toBe(3);
   });
 
@@ -117,7 +111,7 @@ describe("A stop is meant once", () => {
     expect(stops).toEqual([{ id: expect.any(Number), at: expect.any(Number) }]);
     // Nobody but a person goes on with it: a worker leaves it.
     expect(await work(world)).toBe(false);
-    expect((await goOn(world)).pause?.reason).toBe("approval");
+    expect((await world.resume()).pause?.reason).toBe("approval");
   });
 
   test("one that a killed driver left is honoured by a worker, and outdated by a person's resume [G39]", async () => {
@@ -138,7 +132,7 @@ describe("A stop is meant once", () => {
       expect(await next.show.due()).toEqual([]);
       retireHolder((await world.journal.run("x"))!.lease!.holder);
       expect((await next.show.due()).map(({ runId }) => runId)).toEqual(["x"]);
-      const result = await goOn(next, { unattended });
+      const result = await next.resume({ unattended });
       expect(result.pause?.reason).toBe(unattended ? "stopped" : "approval");
     }
   });

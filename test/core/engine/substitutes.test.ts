@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -17,7 +17,7 @@ const stills = pipelineOf("stills", ({ generate, chat, expand }) => {
 test("with substitutes, no model of the pipeline is called: not to start, to poll, or in steps added later", async () => {
   const standIn = new MockProvider();
   const made: string[] = [];
-  const { show, clock, outDir } = await openFakeShow({
+  const { run } = await openFakeShow({
     says: () => JSON.stringify(["a", "b"]),
     providers: {
       generate(_model, { path, yields }) {
@@ -27,7 +27,7 @@ test("with substitutes, no model of the pipeline is called: not to start, to pol
     },
   });
   const video = standIn.startingVideo();
-  const result = await during(clock, (await show.run(stills, {}, { id: "x", outDir })).result());
+  const result = await run(stills);
   expect(result.status).toBe("succeeded");
   expect([provider.requests, provider.asked]).toEqual([[], 0]);
   expect(standIn.requests).toHaveLength(3);

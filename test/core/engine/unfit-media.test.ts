@@ -20,10 +20,6 @@ function asking(build: (provider: MockProvider) => object, kind: "speech" | "vid
   });
 }
 
-async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result());
-}
-
 /** The bytes are where the reason says, also after a `gc` hours later. */
 async function expectKept(world: FakeShow, result: RunResult, made = PCM): Promise<void> {
   const [, sha256] = /in the media folder as ([0-9a-f]{64})/.exec(JSON.stringify(result.report.steps[0])) ?? [];
@@ -37,8 +33,7 @@ async function expectKept(world: FakeShow, result: RunResult, made = PCM): Promi
 test("what was paid for and is of no known format is kept, and the reason says where", async () => {
   const world = await openFakeShow();
   const answer = { audio: PCM, warnings: [], response: {} };
-  const result = await ran(
-    world,
+  const result = await world.run(
     asking((provider) => ({ ...provider.speech(), doGenerate: async () => answer }), "speech"),
   );
   expect(result).toMatchObject({ status: "failed", report: { cost: "0.50", held: "0.00" } });
@@ -48,8 +43,7 @@ test("what was paid for and is of no known format is kept, and the reason says w
 test("so is that of an operation, which is then left to a person", async () => {
   const world = await openFakeShow();
   const answer = { status: "completed", videos: [{ type: "binary", data: PCM, mediaType: "video/mp4" }], response: {} };
-  const result = await ran(
-    world,
+  const result = await world.run(
     asking((provider) => ({ ...provider.startingVideo(), doStatus: async () => answer }), "video"),
   );
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
@@ -74,7 +68,7 @@ function films(provider: MockProvider, repeatable?: true) {
 
 test("what came of an answer of which something cannot be fetched is kept, and a person is told that it was made [G1]", async () => {
   const world = await openFakeShow({ inside: [AWAY] });
-  const result = await ran(world, films(new MockProvider()));
+  const result = await world.run(films(new MockProvider()));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   expect(result.report.steps[0]!.reason).toMatch(
     /^sent once to mock .*; it was made: .*first\.mp4 could not be fetched/,
@@ -84,7 +78,7 @@ test("what came of an answer of which something cannot be fetched is kept, and a
 
 test("so it is where the request is sent again", async () => {
   const world = await openFakeShow({ inside: [AWAY] });
-  const result = await ran(world, films(new MockProvider(), true));
+  const result = await world.run(films(new MockProvider(), true));
   expect(result).toMatchObject({ status: "failed", report: { cost: "1.50", held: "0.00" } });
   await expectKept(world, result, new Uint8Array(TINY_MP4));
 });
@@ -92,8 +86,7 @@ test("so it is where the request is sent again", async () => {
 test("so it is of an operation", async () => {
   const world = await openFakeShow({ inside: [AWAY] });
   const answer = { status: "completed", videos: FILMS, response: {} };
-  const result = await ran(
-    world,
+  const result = await world.run(
     asking(
       (provider) => ({ ...provider.startingVideo(), maxVideosPerCall: 2, doStatus: async () => answer }),
       "video",

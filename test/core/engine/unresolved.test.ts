@@ -27,7 +27,7 @@ test("An unanswered submit is sent again under its key for a day, and then never
     throw unanswered();
   };
   paidService.client = () => ({ ...client, submit });
-  const { show, clock, outDir, journal } = await openFakeShow({ paidService: paidService });
+  const { show, clock, outDir, journal, resume } = await openFakeShow({ paidService: paidService });
   const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
   clock.setTimer(60_000, () => void run.stop());
   expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
@@ -37,13 +37,13 @@ test("An unanswered submit is sent again under its key for a day, and then never
 
   answers = true;
   await clock.advance(dayMs);
-  const late = await during(clock, (await show.resume("x")).result());
+  const late = await resume();
   expect(late.pause?.reason).toBe("unresolved");
   expect(late.pause?.message).toContain("too old");
   expect(keys.length).toBe(sends);
   expect((await journal.ledger("x")).heldMicros).toBe(100_000);
   await show.adopt("x", "a", "job_1");
-  const done = await during(clock, (await show.resume("x")).result());
+  const done = await resume();
   expect([done.status, keys.length, paidService.jobs.size]).toEqual(["succeeded", sends, 1]);
 });
 
@@ -84,9 +84,8 @@ test("A job that reads as missing is not submitted again: its money stays held, 
     return client.follow(jobId, options);
   };
   paidService.client = () => ({ ...client, follow });
-  const { show, clock, outDir, journal } = await openFakeShow({ paidService: paidService });
-  const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
-  const paused = await during(clock, run.result());
+  const { show, journal, resume, run } = await openFakeShow({ paidService: paidService });
+  const paused = await run(one);
   expect(paused.pause?.reason).toBe("unresolved");
   expect(paused.report.steps[0]).toMatchObject({ status: "unresolved", reason: expect.stringContaining("job_1") });
   expect([paidService.submits, (await journal.ledger("x")).heldMicros]).toEqual([1, 100_000]);
@@ -94,6 +93,6 @@ test("A job that reads as missing is not submitted again: its money stays held, 
   hidden = false;
   expect((await show.candidates("x", "a")).map(({ jobId }) => jobId)).toEqual(["job_1"]);
   await show.adopt("x", "a", "job_1");
-  const done = await during(clock, (await show.resume("x")).result());
+  const done = await resume();
   expect([done.status, paidService.submits, done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
 });

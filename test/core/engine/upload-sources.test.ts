@@ -7,7 +7,7 @@ import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { fetchFile } from "../../../src/core/engine/media/open-file.ts";
 import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
@@ -52,8 +52,7 @@ test("bytes, a URL and what it leads to are the same upload as the file that the
 test("a URL's query, which may be a secret, is in no plan, problem or event", async () => {
   const secret = "signature=verysecret";
   const world = await openFakeShow({ inside: [origin] });
-  const handle = await world.show.run(uploads(`${origin}/a.png?${secret}`), {}, { id: "x", outDir: world.outDir });
-  await during(world.clock, handle.result());
+  await world.run(uploads(`${origin}/a.png?${secret}`));
   for await (const { event } of world.show.events("x")) expect(JSON.stringify(event)).not.toContain("verysecret");
   for (const path of ["/gone.png", "/empty.png"]) {
     const problems = await fileOf(`${origin}${path}?${secret}`);

@@ -38,11 +38,11 @@ function slow(minutes: Readonly<Record<string, number>>, options: Parameters<typ
 }
 
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
-  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result(), 5_000);
+  return world.run(of, {}, {}, 5_000);
 }
 
 async function resumed(world: FakeShow, how: Parameters<FakeShow["show"]["resume"]>[1] = {}): Promise<RunResult> {
-  return during(world.clock, (await world.show.resume("x", how)).result(), 5_000);
+  return world.resume(how, 5_000);
 }
 
 function steps({ report }: RunResult): Record<string, string> {
@@ -533,7 +533,7 @@ test("what takes three times as long as usual is said once", async () => {
 test("what takes long is measured by what its model took before", async () => {
   const world = await slow({ z: 4 });
   const quick = pipelineOf("quick", ({ job }) => ({ z: job("y", models.image, { prompt: "y" }) }));
-  await during(world.clock, (await world.show.run(quick, {}, { id: "w", outDir: world.outDir })).result(), 1_000);
+  await world.run(quick, {}, { id: "w" }, 1_000);
   await world.clock.advance(2 * MINUTE_MS);
   const again = pipelineOf("again", ({ job }) => ({ z: job("z", models.image, { prompt: "z" }) }));
   await ran(world, again);
@@ -693,14 +693,14 @@ describe("within in the code of a run", () => {
 test("the next option waits for no place that a late job holds", async () => {
   const world = await slow({ a: 600 });
   const how = { id: "x", outDir: world.outDir, concurrency: 1 };
-  const result = await during(world.clock, (await world.show.run(either, {}, how)).result(), 5_000);
+  const result = await world.run(either, {}, how, 5_000);
   expect(result.status).toBe("succeeded");
 });
 
 test("what the budget cannot pay beside a late job pauses the run for the budget", async () => {
   const world = await slow({ a: 600 });
   const how = { id: "x", outDir: world.outDir, budget: "0.20" };
-  const result = await during(world.clock, (await world.show.run(either, {}, how)).result(), 5_000);
+  const result = await world.run(either, {}, how, 5_000);
   expect(result.pause?.reason).toBe("budget");
   expect(world.paidService.jobs.size).toBe(2);
 });

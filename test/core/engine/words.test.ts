@@ -46,10 +46,7 @@ const everything = pipelineOf("everything", ({ approve, chat, choose, expand, in
 
 test("a pipeline with every builder method completes, and its results have the shape of their types", async () => {
   const world = await openFakeShow({ says: () => JSON.stringify(told) });
-  const first = await during(
-    world.clock,
-    (await world.show.run(everything, {}, { id: "x", outDir: world.outDir })).result(),
-  );
+  const first = await world.run(everything);
   expect(first.status).toBe("paused");
   await world.show.approve("x", "lines");
   const again = () => world.show.resume("x", { pipeline: everything });
@@ -93,8 +90,7 @@ test("values that steps of an expansion yield lead to further steps", async () =
     return { said, drawn };
   });
   const world = await openFakeShow({ says: () => JSON.stringify(told) });
-  const handle = await world.show.run(twice, {}, { id: "x", outDir: world.outDir });
-  const result = await during(world.clock, handle.result());
+  const result = await world.run(twice);
   expect(result).toMatchObject({ status: "succeeded", outputs: { said: [told, told, told], drawn: [{}, {}, {}] } });
 });
 
@@ -106,8 +102,7 @@ test.each(["first", "person"] as const)("a choice (%s) among skipped steps is sk
     return { best, one: choose("one", two, { by }) };
   });
   const world = await openFakeShow({ says: () => "some words" });
-  const handle = await world.show.run(unwanted, {}, { id: "x", outDir: world.outDir });
-  const result = await during(world.clock, handle.result());
+  const result = await world.run(unwanted);
   expect(result).toMatchObject({ status: "succeeded", outputs: { best: null, one: null } });
   expect(world.paidService.jobs.size).toBe(0);
 });
