@@ -6,6 +6,7 @@ import {
   type ChatRequest,
   type Client,
   type Clock,
+  ConnectionError,
   DownloadError,
   type FollowEvent,
   type JobResult,
@@ -383,6 +384,12 @@ export function apiError(
   const none = { retryable: false, retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
   const context = { method: "POST", path: "/models/x", status, envelope, traceId: null };
   return new ApiError({ code, message: `refused on paper (${status})`, ...none, ...more }, context);
+}
+
+/** The error of a submit that was sent and never answered. */
+export function unanswered(model: string, idempotencyKey = "k"): UnknownOutcomeError {
+  const cause = new ConnectionError("the connection broke", { sent: true });
+  return new UnknownOutcomeError({ model, idempotencyKey, cause });
 }
 
 /** Removes the signatures of upload handles: a request with a renewed handle is still the same request. */

@@ -50,6 +50,8 @@ export async function openFakeShow(
     readonly providers?: OpenOptions["providers"];
     /** Returns the methods that replace those of the service's client. */
     readonly client?: (client: Client) => Partial<Client>;
+    /** Further options of the Showrunner. */
+    readonly open?: Partial<OpenOptions>;
   } = {},
 ): Promise<FakeShow> {
   const clock = options.clock ?? new SimulatedClock();
@@ -71,6 +73,7 @@ export async function openFakeShow(
     inside: options.inside,
     filesDir: options.filesDir,
     providers: options.providers,
+    ...options.open,
   });
   const outDir = join(folder, "out");
   const ended = async (starting: Promise<RunHandle>, stepMs?: number) =>

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { models } from "../../recipes/models.ts";
 import type { Builder, PipelineDefinition, Returns } from "../../src/core/define/index.ts";
 import { type Pipeline, pipeline } from "../../src/index.ts";
 
@@ -12,3 +13,13 @@ export function pipelineOf<R extends Returns>(
 ): Pipeline<typeof nothing, R> {
   return pipeline(name, { input: nothing, build, ...settings });
 }
+
+/** A number of independent pictures, `p0`, `p1` and so on. They are not downloaded. */
+export const pictures = pipeline("pictures", {
+  input: z.object({ count: z.number() }),
+  build({ input, job }) {
+    for (let n = 0; n < input.count; n++)
+      job(`p${n}`, models.image, { prompt: `picture number ${n}` }, { keep: false });
+    return {};
+  },
+});

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import type { Client } from "../../../src/core/api/index.ts";
 import { accountOf } from "../../../src/core/journal/record.ts";
-import { openShowrunner, type ResumeOptions, type RunOptions } from "../../../src/index.ts";
+import type { ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { apiError, FakePaidService, unanswered } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -24,16 +24,11 @@ function clientOf(paidService: FakePaidService, where: { readonly keyId?: string
   return { ...client, job, ...where };
 }
 
-async function retryOrPause(world: FakeShow, options: RunOptions = {}) {
-  return world.run(gated, {}, { ...options });
-}
-
 const opened = ({ journal, mediaDir, clock }: FakeShow, client: Client) =>
-  openShowrunner({ client, journal, mediaDir, clock });
+  openFakeShow({ journal, mediaDir, clock, client: () => client });
 
 async function resumed(world: FakeShow, client: Client, how: ResumeOptions) {
-  const show = await opened(world, client);
-  return during(world.clock, (await during(world.clock, show.resume("x", how))).result());
+  return (await opened(world, client)).resume(how);
 }
 
 const refusal = (world: FakeShow, client: Client, how: ResumeOptions): Promise<Error> =>
@@ -50,7 +45,7 @@ describe("A run whose account has moved", () => {
     "to %s is refused with the flag that takes it there, and goes on with it, paying nothing twice [G37]",
     async (_, where) => {
       const world = await openFakeShow();
-      await retryOrPause(world);
+      await world.run(gated);
       const client = clientOf(world.paidService, where);
       const before = await world.journal.read("x");
       const error = await refusal(world, client, {});
@@ -68,7 +63,7 @@ describe("A run whose account has moved", () => {
       });
       expect(await world.journal.accountLedger(accountOf(account))).toMatchObject({ settledMicros: 100_000 });
       // It belongs there from now on: the flag is asked for once, and the former place is another account.
-      await (await opened(world, client)).approve("x", "gate");
+      await (await opened(world, client)).show.approve("x", "gate");
       expect((await resumed(world, client, {})).status).toBe("succeeded");
       expect(world.paidService.jobs.size).toBe(2);
       expect(await refusal(world, world.paidService.client(), {})).toMatchObject({ code: "ACCOUNT_MISMATCH" });
@@ -77,7 +72,7 @@ describe("A run whose account has moved", () => {
 
   test("is moved also when it is over, so that its steps can be rerun", async () => {
     const world = await openFakeShow({ varies: true });
-    await retryOrPause(world);
+    await world.run(gated);
     await world.show.approve("x", "gate");
     await world.resume();
     const client = clientOf(world.paidService, { keyId: "paper-2" });
@@ -89,12 +84,12 @@ describe("A run whose account has moved", () => {
   test("killed at any moment of the move and repeated, it moves once and submits no job twice", async () => {
     for (let point = 1; point <= 12; point++) {
       const world = await openFakeShow();
-      await retryOrPause(world);
+      await world.run(gated);
       await world.show.approve("x", "gate");
       const client = clientOf(world.paidService, { keyId: "paper-2" });
       const crashInjector = new CrashInjector(point);
       const dying = await opened({ ...world, journal: crashInjector.store(world.journal) }, client);
-      const first = dying.resume("x", { accountMoved: true }).then((handle) => handle.result());
+      const first = dying.show.resume("x", { accountMoved: true }).then((handle) => handle.result());
       first.catch(() => {});
       await during(world.clock, Promise.race([first, crashInjector.died]));
       const heir = { ...world, journal: new CrashInjector(Number.POSITIVE_INFINITY).store(world.journal) };
@@ -108,7 +103,7 @@ describe("A run whose account has moved", () => {
 describe("Another account", () => {
   test("that does not know the run's job is refused, whatever the options, and nothing is changed [G37]", async () => {
     const world = await openFakeShow();
-    await retryOrPause(world);
+    await world.run(gated);
     const before = await world.journal.read("x");
     const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
     const error = await refusal(world, stranger, { accountMoved: true });
@@ -119,7 +114,7 @@ describe("Another account", () => {
 
   test("that has a job of the same id on another model is refused", async () => {
     const world = await openFakeShow();
-    await retryOrPause(world);
+    await world.run(gated);
     const client = clientOf(world.paidService, { keyId: "stranger" });
     const job: Client["job"] = async (...args) => ({ ...(await client.job(...args)), model: "video-1" });
     expect(await refusal(world, { ...client, job }, { accountMoved: true })).toMatchObject({ option: "accountMoved" });
@@ -127,7 +122,7 @@ describe("Another account", () => {
 
   test("takes a run that sent nothing yet, and none whose submit was never answered", async () => {
     const world = await openFakeShow();
-    await retryOrPause(world, { signal: AbortSignal.abort() });
+    await world.run(gated, {}, { signal: AbortSignal.abort() });
     expect(world.paidService.jobs.size).toBe(0);
     const moved = await resumed(world, clientOf(world.paidService, { keyId: "paper-2" }), { accountMoved: true });
     expect(moved.pause?.reason).toBe("approval");
@@ -135,18 +130,11 @@ describe("Another account", () => {
       expect.objectContaining({ type: "run.account.moved", keyId: "paper-2", jobId: null }),
     );
 
-    const paidService = new FakePaidService({ catalog: builtInCatalog() });
-    const client = paidService.client();
-    const submit: Client["submit"] = async ({ model, idempotencyKey = "" }) => {
-      const cause = new ConnectionError("the connection broke", { sent: true });
-      throw new UnknownOutcomeError({ model, idempotencyKey: idempotencyKey ?? "", cause });
-    };
-    paidService.client = () => ({ ...client, submit });
-    const silent = await openFakeShow({ paidService: paidService });
+    const silent = await openFakeShow({ refuses: (model) => unanswered(model) });
     const run = await during(silent.clock, silent.show.run(gated, {}, { id: "x", outDir: silent.outDir }));
     silent.clock.setTimer(30_000, () => void run.stop());
     await during(silent.clock, run.result());
-    const error = await refusal(silent, clientOf(paidService, { keyId: "paper-2" }), { accountMoved: true });
+    const error = await refusal(silent, clientOf(silent.paidService, { keyId: "paper-2" }), { accountMoved: true });
     expect(error.message).toContain("the request of face was never answered");
   });
 });

@@ -1,23 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { RunPlanned } from "../../../src/core/journal/events.ts";
-import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { createMemoryJournal, pipeline } from "../../../src/index.ts";
+import { unanswered } from "../../support/fake-paid-service.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pictures } from "../../support/pipelines.ts";
 
 const minutes = 60_000;
-
-const pictures = pipeline("pictures", {
-  input: z.object({ count: z.number() }),
-  build({ input, job }) {
-    for (let i = 0; i < input.count; i++)
-      job(`p${i}`, models.image, { prompt: `picture number ${i}` }, { keep: false });
-    return {};
-  },
-});
 
 interface Trouble {
   /** Whether a send that is not answered makes the job, at so many milliseconds after the first one. */
@@ -29,28 +19,25 @@ interface Trouble {
 
 /** A world whose submits are never answered until `answers` is called. */
 async function silent({ arrives = () => true, aheadMs = 0, idempotencyWindowMs = 1000 }: Trouble = {}) {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const base = await openFakeShow({ paidService: paidService });
-  const { clock } = base;
-  paidService.now = () => clock.now() + aheadMs;
-  const client = paidService.client();
   let silence = true;
   let firstAt: number | null = null;
-  const submit: Client["submit"] = async (request, options) => {
-    firstAt ??= clock.now();
-    if (!silence) return client.submit(request, options);
-    if (arrives(clock.now() - firstAt)) await client.submit(request, options);
-    const cause = new ConnectionError("the connection broke", { sent: true });
-    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
-  };
-  const show = await openShowrunner({
-    client: { ...client, submit, clockOffsetMs: () => aheadMs },
-    ...{ journal: base.journal, mediaDir: base.mediaDir, clock, idempotencyWindowMs },
+  const world = await openFakeShow({
+    open: { idempotencyWindowMs },
+    client: ({ submit }) => ({
+      clockOffsetMs: () => aheadMs,
+      submit: async (request, options) => {
+        firstAt ??= world.clock.now();
+        if (!silence) return submit(request, options);
+        if (arrives(world.clock.now() - firstAt)) await submit(request, options);
+        throw unanswered(request.model, request.idempotencyKey);
+      },
+    }),
   });
+  world.paidService.now = () => world.clock.now() + aheadMs;
   const answers = () => {
     silence = false;
   };
-  return { ...base, show, answers };
+  return { ...world, answers };
 }
 
 /** Drives until nobody knows what became of the submits. */
@@ -59,9 +46,6 @@ async function unresolved(world: FakeShow, count: number, made = pictures) {
     "unresolved",
   );
 }
-
-const finish = async (world: { readonly clock: FakeShow["clock"] }, show: Showrunner) =>
-  during(world.clock, (await during(world.clock, show.resume("x"))).result());
 
 describe("The job of an unanswered submit", () => {
   test("is found when a re-send created it 40 minutes after the first send [G5]", async () => {
@@ -104,7 +88,7 @@ describe("The job of an unanswered submit", () => {
     // Said once: whoever looks again sees it.
     expect((await world.show.unresolved("x")).every(({ decided }) => decided !== null)).toBe(true);
     world.answers();
-    expect((await finish(world, world.show)).status).toBe("succeeded");
+    expect((await world.resume()).status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(31);
   });
 
@@ -118,22 +102,21 @@ describe("The job of an unanswered submit", () => {
 test("18 steps of a journal that was put back are adopted by their keys [G5]", async () => {
   const world = await openFakeShow();
   const { clock, paidService } = world;
-  const run = await during(clock, world.show.run(pictures, { count: 18 }, { id: "x", outDir: world.outDir }));
-  await during(clock, run.result());
+  await world.run(pictures, { count: 18 });
   await clock.advance(26 * 60 * minutes);
   // The copy knows that the run was planned, and nothing of what it made.
   const [first] = await world.journal.read("x");
   const journal = createMemoryJournal({ now: () => clock.now() });
   await journal.createRun("x", first!.event as RunPlanned, first!.at);
-  const show = await openShowrunner({ client: paidService.client(), journal, mediaDir: world.mediaDir, clock });
-  expect((await finish(world, show)).pause?.reason).toBe("unresolved");
+  const { show, resume } = await openFakeShow({ paidService, journal, mediaDir: world.mediaDir, clock });
+  expect((await resume()).pause?.reason).toBe("unresolved");
   const open = await show.unresolved("x");
   expect(open).toHaveLength(18);
   for (const { step, certain, candidates } of open) {
     expect(candidates[0]).toMatchObject({ match: "key", jobId: certain });
     await show.adopt("x", step, certain);
   }
-  expect((await finish(world, show)).status).toBe("succeeded");
+  expect((await resume()).status).toBe("succeeded");
   expect(paidService.jobs.size).toBe(18);
 });
 

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Client, pipeline } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipeline } from "../../../src/index.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const two = pipelineOf("two", ({ job }) => ({
@@ -29,26 +28,15 @@ test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless some
   // Where funds are added is known from then on.
   const again = show.run(two, {}, { id: "y" });
   await expect(again).rejects.toMatchObject({ code: "WALLET_SHORT", fundingUrl: expect.stringMatching(/^https:/) });
-  await show.close();
 });
 
 test("a service that does not tell what the wallet holds stops no run", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const balance = async () => {
-    throw apiError(403, "PERMISSION_DENIED", {});
-  };
   const { show, run } = await openFakeShow({
-    paidService: Object.assign(paidService, { client: wrapped(paidService, { balance }) }),
+    client: () => ({ balance: () => Promise.reject(apiError(403, "PERMISSION_DENIED")) }),
   });
   expect((await show.quote(two, {})).balanceMicros).toBeNull();
   expect((await run(two)).status).toBe("succeeded");
-  await show.close();
 });
-
-function wrapped(paidService: FakePaidService, other: object): FakePaidService["client"] {
-  const original = paidService.client.bind(paidService);
-  return (boundary) => Object.assign(original(boundary), other) as Client;
-}
 
 test("a paid step that nothing uses and nothing returns is a warning of the plan, and no problem", async () => {
   const loose = pipelineOf("loose", ({ job }) => {
@@ -65,7 +53,6 @@ test("a paid step that nothing uses and nothing returns is a warning of the plan
       message: "is paid for, but nothing uses or returns it; use it, return it or remove it",
     },
   ]);
-  await show.close();
 });
 
 test.each([
@@ -73,13 +60,8 @@ test.each([
   [404, "NOT_FOUND"],
   [413, "PAYLOAD_TOO_LARGE"],
 ])("a price that is refused with %i is a problem with its step, beside all others", async (status, code) => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const estimate = async ({ input }: { readonly input: { readonly prompt: string } }) => {
-    throw apiError(status, code, { param: `input.prompt: ${input.prompt}` });
-  };
-  const { show } = await openFakeShow({
-    paidService: Object.assign(paidService, { client: wrapped(paidService, { estimate }) }),
-  });
+  const estimate = () => Promise.reject(apiError(status, code, { param: "input.prompt" }));
+  const { show } = await openFakeShow({ client: () => ({ estimate }) });
   const quote = await show.quote(two, {});
   expect(quote.ok).toBe(false);
   expect(quote.problems.map(({ step }) => step)).toEqual(["a", "b"]);
@@ -87,21 +69,16 @@ test.each([
     code: "PLAN_PROBLEMS",
     problems: [{ step: "a" }, { step: "b" }],
   });
-  await show.close();
 });
 
 test("a voice that the model does not have is found by the plan, with the nearest names, also where the price waits for others", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const voices = () =>
-    (async function* () {
-      yield* [
-        { id: "voice_ada", name: "Ada" },
-        { id: "voice_ben", name: "Ben" },
-      ];
-    })();
-  const { show } = await openFakeShow({
-    paidService: Object.assign(paidService, { client: wrapped(paidService, { voices }) }),
-  });
+  const voices = async function* () {
+    yield* [
+      { id: "voice_ada", name: "Ada" },
+      { id: "voice_ben", name: "Ben" },
+    ];
+  };
+  const { show } = await openFakeShow({ client: () => ({ voices: voices as never }) });
   const spoken = (voice_id: string) =>
     pipelineOf("spoken", ({ task, job }) => {
       const text = task("text", {}, () => "hello");
@@ -120,11 +97,10 @@ test("a voice that the model does not have is found by the plan, with the neares
       allowed: ["voice_ada"],
     },
   ]);
-  await show.close();
 });
 
 test("a run is called by what its pipeline or its caller says, is found by it, and by its id where neither does", async () => {
-  const { show, clock } = await openFakeShow();
+  const { show, run } = await openFakeShow();
   const titled = pipeline("titled", {
     input: z.object({ product: z.string().transform((name) => name.toUpperCase()) }),
     title: ({ product }) => (product === "NONE" ? (undefined as unknown as string) : ` Ad for\n${product}\u001b `),
@@ -133,19 +109,15 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
   await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({
     problems: [{ code: "title", message: "`title` did not return a string" }],
   });
-  const throwing = pipeline("throwing", {
-    input: z.object({}),
-    title: () => {
-      throw new Error("no name");
-    },
-    build: two.build,
-  });
+  const title = () => {
+    throw new Error("no name");
+  };
+  const throwing = pipelineOf("throwing", two.build, { title });
   await expect(show.plan(throwing, {})).resolves.toMatchObject({
     problems: [{ message: expect.stringContaining("`title` threw an error: no name") }],
   });
   for (const id of ["x", "y", "z"]) {
-    const run = show.run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });
-    await during(clock, (await during(clock, run)).result());
+    await run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });
   }
   const titles = (await show.runs({ search: "scarf" })).map(({ runId, title }) => [runId, title]);
   expect(titles).toEqual([
@@ -155,5 +127,4 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
   ]);
   expect((await show.runs({ search: "ad x" })).map(({ runId }) => runId)).toEqual(["x"]);
   expect((await show.show("x")).title).toBe("Ad for SCARF X\ufffd");
-  await show.close();
 });

@@ -1,26 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
+import { describe, expect, test } from "vitest";
 import { dayAt, instantText, parseCap, spendingLimits } from "../../../src/core/engine/money/spending.ts";
 import { checkTags } from "../../../src/core/kit/tags.ts";
-import {
-  createMemoryJournal,
-  type OpenOptions,
-  openShowrunner,
-  pipeline,
-  type RunOptions,
-} from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
+import type { OpenOptions, ResumeOptions, RunOptions } from "../../../src/index.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { pictures } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "caps-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -28,26 +14,9 @@ const DAY = 24 * HOUR;
 const START = Date.UTC(2030, 0, 1);
 const PRICE = 70_000;
 
-const pictures = pipeline("pictures", {
-  input: z.object({ count: z.number() }),
-  build({ input, job }) {
-    for (let i = 0; i < input.count; i++) job(`p${i}`, models.image, { prompt: `${i}` }, { keep: false });
-    return {};
-  },
-});
-
-async function world(limits: Partial<OpenOptions>, { jobMs = 1_000, startAt = START } = {}) {
+async function world(open: Partial<OpenOptions>, { jobMs = 1_000, startAt = START } = {}) {
   const clock = new SimulatedClock(startAt);
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
-    priceMicros: () => PRICE,
-    sleep: () => new Promise((resolve) => void clock.setTimer(jobMs, resolve)),
-  });
-  paidService.now = () => clock.now();
-  const journal = createMemoryJournal({ now: () => clock.now() });
-  const open = (more: Partial<OpenOptions>) =>
-    openShowrunner({ client: paidService.client(), journal, clock, mediaDir: folder, notify: false, ...more });
-  const show = await open(limits);
+  const fake = await openFakeShow({ clock, priceMicros: () => PRICE, takesMs: () => jobMs, open });
   /** Jumps from timer to timer until it is settled. */
   async function during<T>(work: Promise<T>): Promise<T> {
     let isOver = false;
@@ -57,13 +26,14 @@ async function world(limits: Partial<OpenOptions>, { jobMs = 1_000, startAt = ST
     return work;
   }
   return {
-    ...{ show, journal, clock, paidService, during, open },
+    ...{ ...fake, during },
     run: async (count: number, options: RunOptions) =>
-      during((await during(show.run(pictures, { count }, { outDir: join(folder, "out"), ...options }))).result()),
+      during((await during(fake.show.run(pictures, { count }, { outDir: fake.outDir, ...options }))).result()),
+    resume: async (options: ResumeOptions = {}) => during((await fake.show.resume("x", options)).result()),
     /** Jobs by the days on which they were submitted, from the first day on. */
     perDay: () => {
       const counts: number[] = [];
-      for (const { createdAt } of paidService.jobs.values()) {
+      for (const { createdAt } of fake.paidService.jobs.values()) {
         const day = Math.floor((createdAt - START) / DAY);
         counts[day] = (counts[day] ?? 0) + 1;
       }
@@ -74,7 +44,7 @@ async function world(limits: Partial<OpenOptions>, { jobMs = 1_000, startAt = ST
 
 describe("A cap of a day", () => {
   test("pauses a run that meets it, says when it can go on, and lets it go on with the next day", async () => {
-    const { show, run, perDay, clock, during, journal } = await world({ caps: [{ usd: "0.3", per: "day" }] });
+    const { show, run, resume, perDay, clock, journal } = await world({ caps: [{ usd: "0.3", per: "day" }] });
     const met = await run(10, { id: "x" });
     expect([met.status, met.pause?.reason, perDay()]).toEqual(["paused", "cap", [4]]);
     expect(met.pause?.message).toMatch(
@@ -84,24 +54,24 @@ describe("A cap of a day", () => {
     expect((await journal.ledger("x")).heldMicros).toBe(0);
     expect((await show.show("x")).next?.note).toContain("--cap 0.35/day");
     expect(await show.due()).toEqual([]);
-    const early = await during((await show.resume("x")).result());
+    const early = await resume();
     expect([early.pause?.reason, perDay()]).toEqual(["cap", [4]]);
 
     await clock.advance(START + DAY - clock.now());
     expect((await show.due()).map(({ runId }) => runId)).toEqual(["x"]);
-    await during((await show.resume("x")).result());
+    await resume();
     expect(perDay()).toEqual([4, 4]);
     await clock.advance(DAY);
-    expect((await during((await show.resume("x")).result())).status).toBe("succeeded");
+    expect((await resume()).status).toBe("succeeded");
     expect(perDay()).toEqual([4, 4, 2]);
     expect(await journal.run("x")).toMatchObject({ status: "succeeded", resumeAt: null });
   });
 
   test("is waited for by a run that stays, over midnight and over midnight again", async () => {
-    const { run, perDay, during, show } = await world({ caps: [{ usd: "0.3", per: "day" }] });
+    const { run, resume, perDay } = await world({ caps: [{ usd: "0.3", per: "day" }] });
     const short = await run(10, { id: "x", waitForCapMs: 30 * HOUR });
     expect([short.pause?.reason, perDay()]).toEqual(["cap", [4, 4]]);
-    const done = await during((await show.resume("x", { waitForCapMs: 30 * HOUR })).result());
+    const done = await resume({ waitForCapMs: 30 * HOUR });
     expect([done.status, perDay()]).toEqual(["succeeded", [4, 4, 2]]);
   });
 

@@ -9,6 +9,7 @@ import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const gated = pipelineOf("gated", ({ job, approve }) => {
   const still = job("still", models.image, { prompt: "a quay" });
@@ -123,7 +124,7 @@ test("a note that an earlier version stored as a number does not stop the run", 
   await journal.send("x", { type: "approve", step: "ok", note: untyped<string>(42) }, clock.now());
   const result = await resume();
   expect(result.status).toBe("succeeded");
-  expect(result.report.steps.find(({ path }) => path === "ok")?.approval?.note).toBe("42");
+  expect(stepOf(result, "ok").approval?.note).toBe("42");
 });
 
 const HOSTED = { SHOWRUNNER_BASE_URL: "https://media.test/v3" };

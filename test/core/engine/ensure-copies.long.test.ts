@@ -7,6 +7,7 @@ import { models } from "../../../recipes/models.ts";
 import { openShowrunner, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), "sound-copy-"));
@@ -71,7 +72,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
     const run = await show.run(gated(reader), {}, { id: "x", outDir: join(home, "out") });
     const paused = await run.result();
     expect(paused.pause?.reason).toBe("approval");
-    const sha256 = paused.report.steps.find(({ path }) => path === "face")!.outputs[0]!.sha256!;
+    const sha256 = stepOf(paused, "face").outputs[0]!.sha256!;
     const path = join(home, "media", sha256.slice(0, 2), sha256);
     harm(path);
     await show.approve("x", "look");

@@ -1,7 +1,7 @@
-/** A download that answers 200 with something else than the output, or with its bytes coded: only the output itself is kept. */
+/** A download that answers 200 with something else than the output, or with a part of it: only the output itself is kept. */
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,10 +9,8 @@ import { models } from "../../../recipes/models.ts";
 import { type Client, createClient } from "../../../src/core/api/index.ts";
 import { damageOf } from "../../../src/core/engine/media/media-reader.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL, TINY_MP4 } from "../../support/tiny-media.ts";
@@ -135,50 +133,60 @@ const onePicture = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, {
 
 /** A run whose outputs come from the server above. */
 async function world() {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const paid = paidService.client();
   let reads = 0;
-  const download: Client["download"] = (source, path, options) => {
-    if (typeof source !== "string" && source.url == null) reads += 1;
-    return client.download(`${server.origin}/output`, path, options);
-  };
-  paidService.client = () => ({ ...paid, download });
-  return { ...(await openFakeShow({ paidService })), urlReads: () => reads };
+  const opened = await openFakeShow({
+    client: () => ({
+      download: (source, path, options) => {
+        if (typeof source !== "string" && source.url == null) reads += 1;
+        return client.download(`${server.origin}/output`, path, options);
+      },
+    }),
+  });
+  return { ...opened, urlReads: () => reads };
 }
 
-test("an error document in place of a picture is fetched again, by an address that is read again", async () => {
-  const { show, clock, outDir, urlReads, paidService } = await world();
-  let times = 0;
-  send = (answer) => {
-    times += 1;
-    answer.writeHead(200, { "content-type": "image/png" }).end(times < 3 ? XML : PIXEL);
-  };
-  const done = await during(
-    clock,
-    show.run(onePicture, {}, { id: "x", outDir }).then((run) => run.result()),
-  );
-  expect([done.status, done.report.steps[0]!.outputs[0]!.sha256]).toEqual(["succeeded", hashOf(PIXEL)]);
-  expect(times).toBe(3);
-  expect(urlReads()).toBeGreaterThanOrEqual(2);
-  expect(paidService.submits).toBe(1);
-});
+const type = { "content-type": "image/png" };
+const half = PIXEL.subarray(0, Math.floor(PIXEL.length / 2));
+/** What comes in place of an output, and how it is sent; HTTP shows none of it. */
+const wrong: Readonly<Record<string, readonly [bytes: string | Buffer, head: (size: number) => object]>> = {
+  "as an error document": [XML, () => ({})],
+  "half without a length, when the connection ends": [half, () => ({ connection: "close" })],
+  "half in chunks, with a clean end": [half, () => ({ "transfer-encoding": "chunked" })],
+  "half with a length of its own": [half, (size) => ({ "content-length": size })],
+};
 
-test("an error document each time leaves the step unfinished, says what is not here, and a resume fetches it [G12]", async () => {
-  const { show, clock, outDir, paidService, resume } = await world();
-  send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(XML);
-  const paused = await during(
-    clock,
-    show.run(onePicture, {}, { id: "x", outDir }).then((run) => run.result()),
-  );
-  expect(paused).toMatchObject({ status: "paused", pause: { reason: "files" } });
-  expect(paused.pause?.message).toContain("the downloaded file is damaged: it is XML, not image/png");
-  const { steps, next } = await show.show("x");
-  expect(steps[0]).toMatchObject({ status: "running", outputs: [{ sha256: null, file: null }] });
-  expect(next?.command).toBe("showrunner resume x");
-  send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(PIXEL);
-  const done = await resume();
-  expect(done.status).toBe("succeeded");
-  expect(paidService.submits).toBe(1);
+describe.each(Object.entries(wrong))("An output that comes %s", (_name, [bytes, head]) => {
+  const sends = (answer: ServerResponse, body: string | Buffer) => {
+    const headers = head(body.length) as OutgoingHttpHeaders;
+    answer.useChunkedEncodingByDefault = headers.connection !== "close";
+    answer.writeHead(200, { ...type, ...headers }).end(body);
+  };
+
+  test("is fetched again, by an address that is read again, until it is whole", async () => {
+    const { run, urlReads, paidService } = await world();
+    let times = 0;
+    send = (answer) => sends(answer, ++times < 3 ? bytes : PIXEL);
+    const done = await run(onePicture);
+    expect([done.status, done.report.steps[0]!.outputs[0]!.sha256]).toEqual(["succeeded", hashOf(PIXEL)]);
+    expect(times).toBe(3);
+    expect(urlReads()).toBeGreaterThanOrEqual(2);
+    expect(paidService.submits).toBe(1);
+  });
+
+  test("each time leaves the step unfinished, says what is not here, and a resume fetches it [G12]", async () => {
+    const { show, paidService, run, resume } = await world();
+    send = (answer) => sends(answer, bytes);
+    const paused = await run(onePicture);
+    const message = bytes === XML ? "the downloaded file is damaged: it is XML, not image/png" : "file is damaged: ";
+    expect(paused.pause).toMatchObject({ reason: "files", message: expect.stringContaining(message) });
+    const { steps, next } = await show.show("x");
+    expect(steps[0]).toMatchObject({ status: "running", outputs: [{ sha256: null, file: null }] });
+    expect(next?.command).toBe("showrunner resume x");
+    send = (answer) => sends(answer, PIXEL);
+    const done = await resume();
+    expect([done.status, done.report.steps[0]!.outputs[0]!.sha256]).toEqual(["succeeded", hashOf(PIXEL)]);
+    expect(paidService.submits).toBe(1);
+  });
 });
 
 test("an error document at the address that a provider gave is fetched again, and then left to a person", async () => {

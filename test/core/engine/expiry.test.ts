@@ -10,6 +10,7 @@ import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "expiry-"));
@@ -88,7 +89,7 @@ describe("An approval that takes longer than the service keeps what it shows", (
     await show.approve("x", "look");
     const done = await (await show.resume("x")).result();
     expect(done.status).toBe("partial");
-    const poster = done.report.steps.find(({ path }) => path === "poster");
+    const poster = stepOf(done, "poster");
     expect(poster).toMatchObject({ status: "skipped", attempts: [] });
     expect(poster?.reason).toContain("expired");
     expect(service.stats().charged_micros).toBe(charged);

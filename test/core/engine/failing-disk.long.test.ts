@@ -23,6 +23,7 @@ import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 import { isFull, points } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { fillDisk, noSmallDisk, smallDisk } from "../../support/small-disk.ts";
@@ -171,7 +172,7 @@ describe("A media folder without free space", () => {
     const done = await during(clock, (await runner.resume("x")).result());
     expect(done.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(jobs);
-    expect(done.report.steps.find(({ path }) => path === "last")?.outputs[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(stepOf(done, "last").outputs[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 

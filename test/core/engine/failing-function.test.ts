@@ -4,6 +4,7 @@ import { reasonLines } from "../../../src/cli/commands/follow.ts";
 import type { Pipeline, pipeline } from "../../../src/index.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const here = import.meta.filename;
 
@@ -32,7 +33,7 @@ test("so is one that scores", async () => {
   const scored = await failed(({ job, choose }) => ({
     best: choose("best", [job("a", models.image, { prompt: "a" })], { by: broken as () => number }),
   }));
-  const best = scored.result.report.steps.find(({ path }) => path === "best")!;
+  const best = stepOf(scored.result, "best");
   expect(best.attempts.at(-1)!.site?.startsWith(`${here}:`)).toBe(true);
 });
 

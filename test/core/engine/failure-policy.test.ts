@@ -14,6 +14,7 @@ import {
 } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const SPEED = 50;
@@ -122,7 +123,7 @@ describe("on the local service", () => {
     expect(world.service.stats().jobs_created - before).toBe(2);
     expect(result.status).toBe("partial");
     expect(reasonOf(result, "after-1")).toBe("bad failed, which stops the run");
-    const slow = result.report.steps.find(({ path }) => path === "slow")!;
+    const slow = stepOf(result, "slow");
     expect(slow.attempts).toMatchObject([{ n: 1, status: "completed" }]);
     expect(slow.outputs).toMatchObject([{ status: "COMPLETED", sha256: expect.any(String), file: "slow.mp4" }]);
     expect(result.report.held).toBe("0.00");

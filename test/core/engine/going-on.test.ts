@@ -5,15 +5,10 @@ import { sleep } from "../../../src/core/api/index.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { thisHolder } from "../../../src/core/journal/host.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import {
-  createMemoryJournal,
-  type JournalStore,
-  pipeline,
-  type RunOptions,
-  type RunResult,
-} from "../../../src/index.ts";
+import { createMemoryJournal, type JournalStore, pipeline, type RunOptions } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { attemptsOf } from "../../support/run-facts.ts";
 
 /** Ten pictures and a poster of the first; those whose prompt says so fail. */
 const shop = pipeline("shop", {
@@ -38,9 +33,6 @@ async function shopWorld(mood: Mood) {
   });
   return { ...world, first: await world.run(shop, { size: "xx" }) };
 }
-
-const attemptsOf = ({ report }: RunResult) =>
-  Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
 
 describe("resume with rerunFailed", () => {
   test("reruns what failed and its dependents, nothing else, at a price quoted before", async () => {

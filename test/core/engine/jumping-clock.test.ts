@@ -4,6 +4,7 @@ import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError } from "../../../src/core/api/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const hourMs = 3_600_000;
 const lifeMs = 24 * hourMs;
@@ -54,7 +55,7 @@ test("A run that waits for people over jumps of a clock uses all that can be had
           const isA = wasFetched || canBeHad(keeps[0], waits[0] + waits[1]);
           const isWhole = isA && canBeHad(keeps[1], waits[1]);
           expect(third.status).toBe(isWhole ? "succeeded" : "failed");
-          const { reason } = third.report.steps.find(({ path }) => path === "c")!;
+          const { reason } = stepOf(third, "c");
           if (!isWhole) expect(reason).toContain("expired on the service and has no local copy");
           expect(paidService.jobs.size).toBe(isWhole ? 3 : 2);
         } else expect(paidService.jobs.size).toBe(1);

@@ -3,6 +3,7 @@ import { models } from "../../../recipes/models.ts";
 import type { RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 /** A still that is looked at before its film is made; the first ones that are looked at are not accepted. */
 function film({ refused = 0, acceptAttempts = 3 } = {}) {
@@ -43,8 +44,8 @@ test("what is not accepted causes another attempt, with the next seed; its user 
     ["a boat", 9],
     ["closer", undefined],
   ]);
-  expect(result.report.steps.find(({ path }) => path === "still/pick")).toMatchObject({ chosen: { step: "still/3" } });
-  expect(result.report.steps.find(({ path }) => path === "still/1-ok")?.reason).toBe("it is black; it is number 1");
+  expect(stepOf(result, "still/pick")).toMatchObject({ chosen: { step: "still/3" } });
+  expect(stepOf(result, "still/1-ok").reason).toBe("it is black; it is number 1");
 });
 
 test("once the attempts are used up nothing that uses it is paid", async () => {
@@ -88,7 +89,7 @@ test.each([
   });
   const result = await world.run(of);
   expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
-  const { reason } = result.report.steps.find(({ path }) => path === "still/1-ok")!;
+  const { reason } = stepOf(result, "still/1-ok");
   expect(reason).toContain(`\`accept\` must return null or what is wrong, not ${shown}`);
 });
 

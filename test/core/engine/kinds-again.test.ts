@@ -12,6 +12,7 @@ import { FILM } from "../../../src/local-service/start.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { attemptsOf, stepOf } from "../../support/run-facts.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });
 
@@ -38,10 +39,6 @@ const scenes = pipelineOf("scenes", ({ chat, expand, task, job }) => {
 
 async function resumed(world: FakeShow, options: ResumeOptions): Promise<RunResult> {
   return world.resume({ pipeline: scenes, ...options });
-}
-
-function attemptsOf({ report }: RunResult) {
-  return Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
 }
 
 const growing = (_: unknown, nth: number) => JSON.stringify({ scenes: ["boats", "gulls", "nets"].slice(0, 2 + nth) });
@@ -78,7 +75,7 @@ test("garbage collection keeps files of tasks as long as their run", async () =>
   const result = await world.run(scenes);
   const media = await openMediaStore(join(world.outDir, "../media"));
   for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
-  const { sha256 } = result.report.steps.find(({ path }) => path === "sheet")!.outputs[0]!;
+  const { sha256 } = stepOf(result, "sheet").outputs[0]!;
   await world.show.gc();
   expect(await media.has(sha256!)).toBe(true);
   await world.clock.advance(60 * 24 * 3_600_000);
@@ -153,8 +150,6 @@ test.each([
   const paid = [before, after].filter((one) => one !== "task");
   expect(paidService.chats.size).toBe(2 + paid.filter((one) => one === "chat").length);
   expect(paidService.jobs.size).toBe(1 + paid.filter((one) => one === "job").length);
-  expect(result.report.steps.find(({ path }) => path === "one/made")!.attempts.map(({ n }) => n)).toEqual(
-    paid.map((_, index) => index + 1),
-  );
+  expect(stepOf(result, "one/made").attempts.map(({ n }) => n)).toEqual(paid.map((_, index) => index + 1));
   expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: result.cost.micros });
 });

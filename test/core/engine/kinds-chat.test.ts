@@ -5,10 +5,10 @@ import { type ChatRequest, ConnectionError } from "../../../src/core/api/index.t
 import { eventText } from "../../../src/core/journal/events.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Reference } from "../../../src/core/plan/plan.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 import { isFull } from "../../support/sample.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
@@ -22,16 +22,8 @@ async function asked(world: FakeShow, step = chatStep(), budgetMicros?: number) 
   return during(world.clock, handle.result());
 }
 
-async function typesOf({ show }: FakeShow): Promise<readonly string[]> {
-  const types: string[] = [];
-  for await (const { event } of show.events("x")) types.push(event.type);
-  return types.filter((type) => type.startsWith("chat."));
-}
-
-async function linesOf({ show }: FakeShow): Promise<readonly string[]> {
-  const lines: string[] = [];
-  for await (const { event } of show.events("x")) lines.push(eventText(event) ?? "");
-  return lines;
+async function typesOf({ journal }: FakeShow): Promise<readonly string[]> {
+  return (await journal.read("x")).map(({ event }) => event.type).filter((type) => type.startsWith("chat."));
 }
 
 test("an answer is the step's value, its cost is what its job was charged", async () => {
@@ -50,15 +42,14 @@ test("an answer is the step's value, its cost is what its job was charged", asyn
 
 /** A service that answers, and whose jobs of chats cannot be read. */
 async function withoutJobs(refusal: Error, answer: object = {}, model: object = {}): Promise<FakeShow> {
-  const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "once upon a time" });
-  const client = paidService.client();
-  paidService.client = () => ({
-    ...client,
-    job: () => Promise.reject(refusal),
-    chat: async (...args) => ({ ...(await client.chat(...args)), ...answer }),
-    model: async (id) => ({ ...(await client.model("image-1")), id, ...model }),
+  return openFakeShow({
+    says: () => "once upon a time",
+    client: (client) => ({
+      job: () => Promise.reject(refusal),
+      chat: async (...args) => ({ ...(await client.chat(...args)), ...answer }),
+      model: async (id) => ({ ...(await client.model("image-1")), id, ...model }),
+    }),
   });
-  return openFakeShow({ paidService });
 }
 
 const usage = { promptTokens: 1_000, completionTokens: 500, totalTokens: 1_500, costMicros: null };
@@ -85,7 +76,7 @@ test.each([
       report: { unconfirmed: "0.0017" },
     });
     expect(counted.clock.now() - before).toBeLessThan(3_000);
-    const lines = await linesOf(counted);
+    const lines = (await counted.journal.read("x")).map(({ event }) => eventText(event));
     expect(lines).toContain("answered, cost $0.0017 (from 1500 tokens, not confirmed)");
     expect(await counted.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_700 });
   },
@@ -123,9 +114,10 @@ test("an answer that goes back for repair is stored without terminal controls an
     says: (_, nth) => (nth === 0 ? "\u001b[2Jsee https://s3.test/a?sig=hidden" : '{"title": "T"}'),
   });
   expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
-  const answers: unknown[] = [];
-  for await (const { event } of world.show.events("x")) if (event.type === "chat.failed") answers.push(event.answer);
-  expect(answers).toEqual(["\ufffd[2Jsee https://s3.test/a"]);
+  const events = (await world.journal.read("x")).map(({ event }) => event);
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: "chat.failed", answer: "\ufffd[2Jsee https://s3.test/a" }),
+  );
 });
 
 test("repairs are bounded in number and by what is left of the maximum", async () => {
@@ -245,16 +237,10 @@ test("sent twice and never answered, it pauses for consent before it may be char
 
 test("an empty wallet pauses the run; with funds it asks again, once [G27]", async () => {
   let funded = false;
-  const billing = {
-    balanceMicros: 0,
-    requiredMicros: 1_000,
-    currency: "USD",
-    fundingUrl: "https://f.test/",
-    reason: null,
-  };
+  const funds = { balanceMicros: 0, requiredMicros: 1_000, currency: "USD", fundingUrl: "https://f.test/" };
   const world = await openFakeShow({
     says: () => {
-      if (!funded) throw apiError(402, "INSUFFICIENT_BALANCE", { billing });
+      if (!funded) throw apiError(402, "INSUFFICIENT_BALANCE", { billing: { ...funds, reason: null } });
       return "paid";
     },
   });
@@ -266,22 +252,17 @@ test("an empty wallet pauses the run; with funds it asks again, once [G27]", asy
 });
 
 test("a stop waits for the answer that is under way, and asks nothing more", async () => {
-  let answer: () => void = () => {};
-  const waiting = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const world = await openFakeShow({ says: () => "in time" });
-  const { chat } = world.show.client;
-  let asking: () => void = () => {};
-  const isAsking = new Promise<void>((resolve) => {
-    asking = resolve;
-  });
-  Object.assign(world.show.client, {
-    chat: async (...args: Parameters<typeof chat>) => {
-      asking();
-      await waiting;
-      return chat(...args);
-    },
+  const { promise: waiting, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: isAsking, resolve: asking } = Promise.withResolvers<void>();
+  const world = await openFakeShow({
+    says: () => "in time",
+    client: ({ chat }) => ({
+      chat: async (...args) => {
+        asking();
+        await waiting;
+        return chat(...args);
+      },
+    }),
   });
   const next = chatStep({
     path: "next",
@@ -300,16 +281,13 @@ test("a stop waits for the answer that is under way, and asks nothing more", asy
 });
 
 test("a late charge is waited for; one that never comes counts as the maximum", async () => {
-  const world = await openFakeShow({ says: () => "said" });
-  const { job } = world.show.client;
   let polls = 0;
-  Object.assign(world.show.client, {
-    job: async (id: string) => ({ ...(await job(id)), ...(++polls < 4 && { costMicros: null }) }),
+  const world = await openFakeShow({
+    client: ({ job }) => ({ job: async (id) => ({ ...(await job(id)), ...(++polls < 4 && { costMicros: null }) }) }),
   });
   expect(await asked(world)).toMatchObject({ status: "succeeded", cost: { micros: 1_000 } });
 
-  const silent = await openFakeShow({ says: () => "said" });
-  Object.assign(silent.show.client, { job: async () => ({ costMicros: null }) });
+  const silent = await openFakeShow({ client: () => ({ job: async () => ({ costMicros: null }) as never }) });
   expect(await asked(silent)).toMatchObject({ status: "succeeded", cost: { micros: 5_000 } });
 });
 
@@ -399,9 +377,7 @@ test("pictures are sent with the question, and the journal holds their hashes on
   expect(request).not.toHaveProperty("images");
   const urls = bytes.map((one) => `data:image/png;base64,${Buffer.from(one).toString("base64")}`);
   expect(new Set(urlsOf(request))).toEqual(new Set(urls));
-  const events: string[] = [];
-  for await (const { event } of world.show.events("x")) events.push(JSON.stringify(event));
-  expect(events.some((event) => event.includes("base64"))).toBe(false);
+  expect(JSON.stringify(await world.journal.read("x"))).not.toContain("base64");
   // The same pictures and question are not asked again.
   await looked(world, 2, "y");
   expect(world.paidService.chats.size).toBe(1);
@@ -412,7 +388,7 @@ test("a picture that is too large, or too many of them, are refused before anyth
   world.paidService.picture = () => Buffer.concat([greyPng(8), Buffer.alloc(4 * 1024 * 1024)]);
   const result = await looked(world);
   expect(result.status).toBe("failed");
-  expect(result.report.steps.find(({ path }) => path === "said")).toMatchObject({
+  expect(stepOf(result, "said")).toMatchObject({
     status: "failed",
     reason: expect.stringMatching(/^PICTURES_UNFIT: the images field contains 4194\d+ bytes; .+ at most 3670016/),
   });

@@ -4,12 +4,9 @@ import { models } from "../../../recipes/models.ts";
 import type { RunResult } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { statusesOf } from "../../support/run-facts.ts";
 
 const prompt = "a face";
-
-function statuses({ report }: RunResult) {
-  return Object.fromEntries(report.steps.map(({ path, status }) => [path, status]));
-}
 
 describe("takes of which the first good one counts", () => {
   const first = pipelineOf("first", ({ takes }) => ({
@@ -19,7 +16,7 @@ describe("takes of which the first good one counts", () => {
 
   test("make no further one once there is one", async () => {
     const world = await openFakeShow();
-    expect(statuses(await world.run(first))).toMatchObject({
+    expect(statusesOf(await world.run(first))).toMatchObject({
       "face/1": "succeeded",
       "face/2": "skipped",
       "face/3": "skipped",
@@ -34,7 +31,7 @@ describe("takes of which the first good one counts", () => {
     }));
     const result = await world.run(seeded);
     expect(result.status).toBe("succeeded");
-    expect(statuses(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
+    expect(statusesOf(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
     expect(result.report.steps.at(-1)).toMatchObject({ path: "face/pick", chosen: { step: "face/2", index: 0 } });
   });
 
@@ -162,7 +159,7 @@ describe("a person's decision", () => {
     await world.run(gated);
     await world.show.reject("x", "one", { note: "all too grim" });
     const result = await world.resume();
-    expect(statuses(result)).toEqual({ faces: "succeeded", one: "failed", go: "skipped", film: "skipped" });
+    expect(statusesOf(result)).toEqual({ faces: "succeeded", one: "failed", go: "skipped", film: "skipped" });
     expect(result.report.steps[1]).toMatchObject({ reason: "rejected: all too grim", approval: { approved: false } });
     expect(world.paidService.jobs.size).toBe(1);
   });

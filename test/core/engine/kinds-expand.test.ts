@@ -1,19 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import type { Pipeline, RunResult } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const told = z.object({ scenes: z.array(z.object({ prompt: z.string() })) });
 const says = (count: number) => () =>
   JSON.stringify({ scenes: Array.from({ length: count }, (_, index) => ({ prompt: `scene ${index}` })) });
 
 const unquoted = (model: string) => (model === "upscale-1" ? null : 100_000);
-
-function stepOf({ report }: RunResult, wanted: string) {
-  return report.steps.find(({ path }) => path === wanted)!;
-}
 
 /** A chat that tells scenes, and a picture of each. */
 function scenesOf(bounds: { maxSteps: number; maxCost?: string }): Pipeline {

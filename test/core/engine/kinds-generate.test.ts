@@ -7,6 +7,7 @@ import type { Pipeline, RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 /** A pipeline of one picture by a provider. */
 function still(provider: MockProvider, more: object = {}): Pipeline {
@@ -64,7 +65,7 @@ test("a picture of a provider goes into a job of the service and a film of the s
   );
   expect(costs.map(({ cost }) => cost)).toEqual(["0.05", "0.05", "0.01"]);
   expect(result.report.unconfirmed).toBe("0.11");
-  expect(result.report.steps.find(({ path }) => path === "still")).toMatchObject({
+  expect(stepOf(result, "still")).toMatchObject({
     promise: "once",
     outputs: [{ status: "COMPLETED", asset_id: null, width: 64, file: "still.png" }],
   });

@@ -7,6 +7,7 @@ import type { LocalFile, Pipeline, TaskContext } from "../../../src/index.ts";
 import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const picture = greyPng(512);
 
@@ -58,7 +59,7 @@ test("a task reads outputs of jobs, writes declared files, and a job consumes th
   expect(folders).toHaveLength(1);
   expect(existsSync(folders[0]!)).toBe(false);
   expect(fractions).toEqual([1]);
-  expect(result.report.steps.find(({ path }) => path === "join")!.outputs[0]).toMatchObject({
+  expect(stepOf(result, "join").outputs[0]).toMatchObject({
     ...{ status: "COMPLETED", asset_id: null, width: 512, file: "sheet.png" },
   });
 });

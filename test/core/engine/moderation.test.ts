@@ -5,6 +5,7 @@ import type { StepMethods } from "../../../src/core/define/index.ts";
 import { pipeline, type RunResult } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const world = localShow();
 const asked = z.object({ prompt: z.string() });
@@ -57,7 +58,7 @@ describe("an option whose prompt is refused in the estimate already", () => {
     ]);
     const result = await world.run(either("next", ["moderation-refused:violence", "a boat"]));
     expect(result.status).toBe("succeeded");
-    expect(result.report.steps.find(({ path }) => path === "face/pick")?.reason).toContain("face/1 was ruled out");
+    expect(stepOf(result, "face/pick").reason).toContain("face/1 was ruled out");
   });
 
   test.each([

@@ -1,36 +1,26 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
-import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { openShowrunner, pipeline } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { unanswered } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pictures } from "../../support/pipelines.ts";
 
 const BUDGET = 600_000;
 
-/** So many independent pictures; nothing is downloaded, since only money is looked at. */
-const pictures = pipeline("pictures", {
-  input: z.object({ count: z.number() }),
-  build({ input, job }) {
-    for (let n = 0; n < input.count; n++) job(`p${n}`, models.image, { prompt: `${n}` }, { keep: false });
-    return {};
-  },
-});
-
 /** A service that quotes one thing and charges another for its nth job. */
-async function world(quoteMicros: () => number, chargeMicros: (nth: number) => number) {
+async function world(quoteMicros: () => number, chargeMicros: (nth: number) => number, answers = () => true) {
   let asked: (() => number) | null = null;
-  const paidService = new FakePaidService({ catalog: builtInCatalog(), priceMicros: () => (asked ?? quoteMicros)() });
-  const client = paidService.client();
-  const submit: Client["submit"] = (...request) => {
-    asked = () => chargeMicros(paidService.jobs.size + 1);
-    return client.submit(...request).finally(() => {
-      asked = null;
-    });
-  };
-  paidService.client = () => ({ ...client, submit });
-  return openFakeShow({ paidService });
+  const world = await openFakeShow({
+    priceMicros: () => (asked ?? quoteMicros)(),
+    client: ({ submit }) => ({
+      submit: async (request, options) => {
+        if (!answers()) throw unanswered(request.model, request.idempotencyKey);
+        asked = () => chargeMicros(world.paidService.jobs.size + 1);
+        return submit(request, options).finally(() => {
+          asked = null;
+        });
+      },
+    }),
+  });
+  return world;
 }
 
 test.each([8, 20])(
@@ -52,27 +42,18 @@ test.each([8, 20])(
 );
 
 test("what was sent before prices rose tenfold says nothing of the new quotes: the budget that they come to is enough [G22]", async () => {
-  let price = 20_000;
-  const life = await world(
+  let [price, isLost] = [20_000, true];
+  const { show, clock, paidService, resume } = await world(
     () => price,
     () => price,
+    () => !isLost,
   );
-  const { clock, paidService } = life;
-  const client = paidService.client();
-  let isLost = true;
-  const submit: Client["submit"] = (request, options) => {
-    if (!isLost) return client.submit(request, options);
-    const cause = new ConnectionError("the connection broke", { sent: true });
-    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
-  };
-  const { journal, mediaDir } = life;
-  const show = await openShowrunner({ client: { ...client, submit }, journal, mediaDir, clock });
   const run = await during(clock, show.run(pictures, { count: 30 }, { id: "x", budget: "6.00", concurrency: 20 }));
   clock.setTimer(10_000, () => void run.stop());
   expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
   [price, isLost] = [200_000, false];
   await clock.advance(6 * 60_000);
-  const result = await during(clock, (await show.resume("x")).result());
+  const result = await resume();
   expect([result.pause?.message ?? result.status, paidService.chargedMicros]).toEqual(["succeeded", 6_000_000]);
 });
 

@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Client } from "../../../src/core/api/index.ts";
 import { pipeline } from "../../../src/index.ts";
 import { PRICE_MICROS } from "../../support/answering-service.ts";
 import { openAnswering } from "../../support/answering-show.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
 
 const pictures = pipeline("pictures", {
   input: z.object({ count: z.number() }),
@@ -87,20 +83,4 @@ test("an unresolved attempt inside the window is sent again on resume, and an ac
   service.losesAcks = false;
   const done = await (await show.resume("x")).result();
   expect([done.status, done.cost.micros, service.jobs.size]).toEqual(["succeeded", PRICE_MICROS, 1]);
-});
-
-test("a job that a read did not find is found by a later resume, without a person [G7]", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
-  let isHidden = true;
-  const follow: Client["follow"] = (jobId, options) => {
-    if (isHidden) throw apiError(404, "NOT_FOUND");
-    return client.follow(jobId, options);
-  };
-  paidService.client = () => ({ ...client, follow });
-  const { resume, run } = await openFakeShow({ paidService: paidService });
-  expect((await run(pictures, { count: 1 })).pause?.reason).toBe("unresolved");
-  isHidden = false;
-  const done = await resume();
-  expect([done.status, paidService.submits]).toEqual(["succeeded", 1]);
 });

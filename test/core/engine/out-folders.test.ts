@@ -20,7 +20,7 @@ const one = pipeline("one", {
 
 async function made() {
   const life = await openFakeShow();
-  const run = async (id: string, look: string) => life.run(one, { look }, { id });
+  const run = async (id: string, look: string) => life.run(one, { look }, { id, outDir: life.outDir });
   return { ...life, run };
 }
 

@@ -1,55 +1,43 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
-import { type Client, openShowrunner, pipeline, type Showrunner } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
+import type { RunOptions } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { pictures } from "../../support/pipelines.ts";
 
 const quoteMicros = 20_000;
 const budget = "0.30";
 
-/** So many independent pictures, 15 of which the budget pays for by their quotes. */
-const pictures = pipeline("pictures", {
-  input: z.object({ count: z.number() }),
-  build({ input, job }) {
-    for (let i = 0; i < input.count; i++) job(`p${i}`, models.image, { prompt: `${i}` }, { keep: false });
-    return {};
-  },
-});
-
 /** A service that quotes two cents and charges by a factor; jobs take as long as said. */
-async function charging(factor: number, more: { readonly journal?: FakeShow["journal"] } = {}): Promise<FakeShow> {
-  let asks = () => quoteMicros;
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
+async function charging(
+  factor: number,
+  more: Pick<NonNullable<Parameters<typeof openFakeShow>[0]>, "journal" | "open"> = {},
+): Promise<FakeShow> {
+  let askedMicros = quoteMicros;
+  const world: FakeShow = await openFakeShow({
+    ...more,
     jobIds: more.journal === undefined ? "job_" : "job_later_",
-    priceMicros: () => asks(),
-    sleep: () =>
-      new Promise((resolve) => void world.clock.setTimer(1000 + ((paidService.submits * 37) % 400), resolve)),
+    priceMicros: () => askedMicros,
+    takesMs: () => 1000 + ((world.paidService.submits * 37) % 400),
+    client: ({ submit }) => ({
+      submit: (...request) => {
+        askedMicros = Math.round(quoteMicros * factor);
+        return submit(...request).finally(() => {
+          askedMicros = quoteMicros;
+        });
+      },
+    }),
   });
-  const client = paidService.client();
-  const submit: Client["submit"] = (...request) => {
-    asks = () => Math.round(quoteMicros * factor);
-    return client.submit(...request).finally(() => {
-      asks = () => quoteMicros;
-    });
-  };
-  paidService.client = () => ({ ...client, submit });
-  const world: FakeShow = await openFakeShow({ paidService: paidService, ...more });
   return world;
 }
 
-async function run(world: FakeShow, id: string, options: Parameters<Showrunner["run"]>[2] = {}, count = 15) {
-  return world.run(pictures, { count }, { id, ...options });
-}
+/** Runs 15 pictures, which the budget pays for by their quotes. */
+const run = (world: FakeShow, options: RunOptions = {}, count = 15) => world.run(pictures, { count }, options);
 
 describe("Charges above the quote", () => {
   test.each([1, 8, 30])(
     "of twice as much pass the budget by one round of concurrency at most, at %i at a time [G22]",
     async (concurrency) => {
       const world = await charging(2);
-      const result = await run(world, "x", { budget, concurrency });
+      const result = await run(world, { budget, concurrency });
       const round = Math.min(concurrency, 15) * quoteMicros;
       expect(result.cost.micros).toBeLessThanOrEqual(300_000 + round);
       // What was begun before the first bill, and what fits beside it at its real price: never more.
@@ -69,7 +57,7 @@ describe("Charges above the quote", () => {
 
   test("raise what is reserved for jobs on the service before anything else is begun", async () => {
     const world = await charging(2);
-    await run(world, "x", { budget, concurrency: 8 });
+    await run(world, { budget, concurrency: 8 });
     const events = (await world.journal.read("x")).map(({ event }) => event);
     const settled = events.findIndex(({ type }) => type === "job.settled");
     const begun = events.slice(0, settled).filter(({ type }) => type === "job.submit.intended").length;
@@ -81,7 +69,7 @@ describe("Charges above the quote", () => {
 
   test("are learnt from by a resume of the run [G22]", async () => {
     const world = await charging(2);
-    expect((await run(world, "x", { budget, concurrency: 1 })).cost.usd).toBe("0.28");
+    expect((await run(world, { budget, concurrency: 1 })).cost.usd).toBe("0.28");
     // Another process, another budget: no job is held at less than it costs.
     const next = await charging(2, { journal: world.journal });
     const resumed = await next.resume({ budget: "0.40" });
@@ -89,15 +77,8 @@ describe("Charges above the quote", () => {
   });
 
   test("count towards the cap over all runs as soon as they are known [G22]", async () => {
-    const world = await charging(2);
-    const capped = await openShowrunner({
-      client: world.paidService.client(),
-      journal: world.journal,
-      mediaDir: world.mediaDir,
-      clock: world.clock,
-      spendingCap: "0.30",
-    });
-    const result = await run({ ...world, show: capped }, "x", { concurrency: 4 });
+    const world = await charging(2, { open: { spendingCap: "0.30" } });
+    const result = await run(world, { concurrency: 4 });
     expect(result.pause?.reason).toBe("budget");
     expect(result.cost.micros).toBeLessThanOrEqual(300_000 + 4 * quoteMicros);
     expect((await world.journal.ledger("x")).heldMicros).toBe(0);
@@ -105,7 +86,7 @@ describe("Charges above the quote", () => {
 
   test("are listed by reconcile, job by job", async () => {
     const world = await charging(2);
-    await run(world, "x", { concurrency: 1 }, 2);
+    await run(world, { concurrency: 1 }, 2);
     const { overcharges } = await during(world.clock, world.show.reconcile("x"));
     expect(overcharges).toMatchObject([
       { step: "p0", expectedMicros: 20_000, chargedMicros: 40_000 },
@@ -115,7 +96,7 @@ describe("Charges above the quote", () => {
 
   test("and charges as quoted change nothing", async () => {
     const world = await charging(1);
-    const result = await run(world, "x", { budget, concurrency: 8 });
+    const result = await run(world, { budget, concurrency: 8 });
     expect([result.status, result.cost.usd, result.report.over_budget]).toEqual(["succeeded", "0.30", null]);
     expect(result.report.overcharges).toEqual([]);
   });

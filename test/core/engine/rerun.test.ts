@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { InvalidOptionError } from "../../../src/core/kit/errors.ts";
-import type { OverBudgetError, Pipeline, RunDocument, Showrunner } from "../../../src/index.ts";
+import type { RunDocument } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 /** a → b → c, and d beside them. */
 const chain = pipelineOf("chain", ({ job }) => {
@@ -21,20 +21,6 @@ const casting = pipelineOf("casting", ({ job, choose }) => {
   return { poster: job("poster", models.image, { prompt: "poster", images: [chosen] }), chosen };
 });
 
-async function through(
-  world: FakeShow,
-  show: Showrunner,
-  id: string,
-  options: Parameters<Showrunner["resume"]>[1] = {},
-) {
-  const run = await during(world.clock, show.resume(id, options));
-  return during(world.clock, run.result());
-}
-
-async function made(world: FakeShow, what: Pipeline, budget?: string) {
-  return world.run(what, {}, { budget });
-}
-
 const costs = (report: RunDocument) =>
   Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.map(({ n, cost }) => `${n}: ${cost}`)]));
 
@@ -42,7 +28,7 @@ describe("rerun", () => {
   test("of a finished run is priced first, and makes the step and all that use it again under new keys [G9]", async () => {
     const world = await openFakeShow({ varies: true });
     const { show, paidService, clock, journal } = world;
-    await made(world, chain);
+    await world.run(chain);
     const before = await journal.read("x");
     const quote = await during(clock, show.rerunQuote("x", ["b"]));
     expect(quote).toMatchObject({
@@ -53,7 +39,7 @@ describe("rerun", () => {
     });
     expect(await journal.read("x")).toEqual(before);
     const files = [...paidService.jobs.values()].length;
-    const result = await through(world, show, "x", { rerun: ["b"] });
+    const result = await world.resume({ rerun: ["b"] });
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(files + 2);
     expect(costs(result.report)).toEqual({
@@ -64,7 +50,7 @@ describe("rerun", () => {
     });
     expect(result.cost.usd).toBe("0.60");
     expect(paidService.byKey.size).toBe(6);
-    const [first] = result.report.steps.find(({ path }) => path === "b")!.attempts;
+    const [first] = stepOf(result, "b").attempts;
     expect(first!.former_outputs).toMatchObject([{ index: 0, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });
@@ -72,9 +58,9 @@ describe("rerun", () => {
   test("of a step whose new result is the same leaves what uses it as it was: nothing more is paid", async () => {
     // On paper the same question gives the same bytes under the same asset id.
     const world = await openFakeShow();
-    const { show, paidService } = world;
-    await made(world, chain);
-    const result = await through(world, show, "x", { rerun: ["a"] });
+    const { paidService } = world;
+    await world.run(chain);
+    const result = await world.resume({ rerun: ["a"] });
     expect(result.status).toBe("succeeded");
     expect(costs(result.report)).toMatchObject({ a: ["1: 0.10", "2: 0.10"], b: ["1: 0.10"], c: ["1: 0.10"] });
     expect(paidService.jobs.size).toBe(5);
@@ -84,37 +70,23 @@ describe("rerun", () => {
     const world = await openFakeShow({ balanceMicros: 150_000 });
     const { show, clock } = world;
     await world.run(chain, {}, { concurrency: 1, startAnyway: true });
-    const refusal = async (step: string): Promise<InvalidOptionError> =>
-      during(
-        clock,
-        show.resume("x", { rerun: [step] }).then(
-          () => {
-            throw new Error("not refused");
-          },
-          (error) => error,
-        ),
-      );
-    expect(await refusal("e")).toMatchObject({ code: "INVALID_OPTION", option: "rerun" });
-    expect((await refusal("e")).message).toContain('run "x" has no step e');
-    expect((await refusal("c")).message).toContain("c has not run yet");
+    await expect(world.resume({ rerun: ["e"] })).rejects.toMatchObject({
+      ...{ code: "INVALID_OPTION", option: "rerun" },
+      message: expect.stringContaining('run "x" has no step e'),
+    });
+    await expect(world.resume({ rerun: ["c"] })).rejects.toThrow("c has not run yet");
     await expect(during(clock, show.rerunQuote("x", ["nowhere"]))).rejects.toThrow("has no step nowhere");
   });
 
   test("beyond the budget is refused before anything is reset", async () => {
     const world = await openFakeShow();
-    const { show, clock, journal } = world;
-    await made(world, chain, "0.55");
+    const { journal } = world;
+    await world.run(chain, {}, { budget: "0.55" });
     const before = await journal.read("x");
-    const error: OverBudgetError = await during(
-      clock,
-      show.resume("x", { rerun: ["b"] }).then(
-        () => null,
-        (e) => e,
-      ),
-    );
-    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 600_000 });
+    const refusal = { code: "OVER_BUDGET", quoteMicros: 600_000 };
+    await expect(world.resume({ rerun: ["b"] })).rejects.toMatchObject(refusal);
     expect(await journal.read("x")).toEqual(before);
-    expect((await through(world, show, "x", { rerun: ["b"], budget: "0.60" })).status).toBe("succeeded");
+    expect((await world.resume({ rerun: ["b"], budget: "0.60" })).status).toBe("succeeded");
   });
 
   test("of a failed step makes what was skipped for it too", async () => {
@@ -122,11 +94,11 @@ describe("rerun", () => {
     const world = await openFakeShow({
       fails: (_, body) => (broken && JSON.parse(body).prompt === "b" ? { code: "INTERNAL", retryable: false } : null),
     });
-    const { show, paidService } = world;
-    const failed = await made(world, chain);
+    const { paidService } = world;
+    const failed = await world.run(chain);
     expect(failed.status).toBe("partial");
     broken = false;
-    const result = await through(world, show, "x", { rerun: ["b"] });
+    const result = await world.resume({ rerun: ["b"] });
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(5);
     expect(result.outputs).toMatchObject({ c: { path: expect.stringContaining("c.png") } });
@@ -159,7 +131,7 @@ describe("rerun", () => {
     broken = false;
     const quote = await during(clock, show.rerunQuote("x", ["bad"]));
     expect(quote.stale).toEqual(["bad", "other"]);
-    const result = await through(world, show, "x", { rerun: ["bad"] });
+    const result = await world.resume({ rerun: ["bad"] });
     expect(result.status).toBe("succeeded");
   });
 });
@@ -167,18 +139,18 @@ describe("rerun", () => {
 describe("deciding again", () => {
   async function chosen(world: FakeShow, pick: number) {
     await world.show.approve("x", "chosen", { pick });
-    return through(world, world.show, "x");
+    return world.resume();
   }
 
   test("makes exactly what uses the choice again, with the new one", async () => {
     const world = await openFakeShow();
     const { show, paidService, clock } = world;
-    expect((await made(world, casting)).pause?.reason).toBe("approval");
+    expect((await world.run(casting)).pause?.reason).toBe("approval");
     expect((await chosen(world, 0)).status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(4);
     const quote = await during(clock, show.rerunQuote("x", ["chosen"]));
     expect(quote).toMatchObject({ stale: ["chosen", "poster"], totalMicros: { min: 100_000, max: 100_000 } });
-    expect((await through(world, show, "x", { rerun: ["chosen"] })).pause?.reason).toBe("approval");
+    expect((await world.resume({ rerun: ["chosen"] })).pause?.reason).toBe("approval");
     expect(paidService.jobs.size).toBe(4);
     const result = await chosen(world, 2);
     expect(result.status).toBe("succeeded");
@@ -192,10 +164,10 @@ describe("deciding again", () => {
 
   test("for the same as before pays nothing", async () => {
     const world = await openFakeShow();
-    const { show, paidService } = world;
-    await made(world, casting);
+    const { paidService } = world;
+    await world.run(casting);
     await chosen(world, 1);
-    await through(world, show, "x", { rerun: ["chosen"] });
+    await world.resume({ rerun: ["chosen"] });
     const result = await chosen(world, 1);
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(4);
@@ -227,18 +199,14 @@ describe("an output that the service no longer has", () => {
     gone.add(assetId!);
     if (isErased) paidService.erased.add(assetId!);
     await show.approve("x", "gate");
-    return { world, gone, result: await through(world, show, "x") };
+    return { world, gone, result: await world.resume() };
   }
 
-  test("is sent again from our copy, for nothing [G17]", async () => {
-    const { world, result } = await approvedLate(true);
-    expect(result.status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(2);
-    expect(JSON.parse([...world.paidService.jobs.values()][1]!.body).images[0].source).toBe("url");
-  });
-
-  test("is sent from its file where that can still be downloaded, for nothing, although no copy was to be kept", async () => {
-    const { world, result } = await approvedLate(false);
+  test.each([
+    ["our copy", true],
+    ["its file where that can still be downloaded", false],
+  ])("is sent again from %s, for nothing [G17]", async (_, keep) => {
+    const { world, result } = await approvedLate(keep);
     expect(result.status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(2);
     expect(JSON.parse([...world.paidService.jobs.values()][1]!.body).images[0].source).toBe("url");
@@ -247,16 +215,16 @@ describe("an output that the service no longer has", () => {
   test("without a copy stops what needs it, with the command that makes it again; that is priced, and makes only what is needed", async () => {
     const { world, gone, result } = await approvedLate(false, { isErased: true });
     expect(result.status).toBe("failed");
-    const reason = result.report.steps.find(({ path }) => path === "b")!.reason!;
+    const reason = stepOf(result, "b").reason!;
     expect(reason).toContain("expired on the service and has no local copy");
     expect(reason).toContain("--rerun a");
     const quote = await during(world.clock, world.show.rerunQuote("x", ["a"]));
     expect(quote).toMatchObject({ stale: ["a", "gate", "b"], totalMicros: { max: 200_000 } });
     gone.clear();
     world.paidService.erased.clear();
-    await through(world, world.show, "x", { rerun: ["a"] });
+    await world.resume({ rerun: ["a"] });
     await world.show.approve("x", "gate");
-    const healed = await through(world, world.show, "x");
+    const healed = await world.resume();
     expect(healed.status).toBe("succeeded");
     expect(costs(healed.report)).toMatchObject({ a: ["1: 0.10", "2: 0.10"] });
   });

@@ -8,6 +8,7 @@ import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 import { points } from "../../support/sample.ts";
 import { runOnFakeService } from "./fixtures/crash-world.ts";
 
@@ -55,7 +56,7 @@ test("killed at every append and every request, a prompt is rewritten at most on
       continue;
     }
     // The answer of the one rewriting was lost with the process: what it may have cost stays counted.
-    expect(result.report.steps.find(({ path }) => path === "still/2/prompt")!.reason, at).toContain("not sent again");
+    expect(stepOf(result, "still/2/prompt").reason, at).toContain("not sent again");
     expect(result.report.unconfirmed, at).toBe("0.02");
     unanswered++;
   }

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { RunResult } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService, type FakeServiceOptions } from "../../support/fake-paid-service.ts";
+import { apiError, type FakeServiceOptions } from "../../support/fake-paid-service.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf, whysOf } from "../../support/run-facts.ts";
 
 const rewrite = { model: "chat-1", maxCost: "0.02" } as const;
 
@@ -27,16 +26,21 @@ const refusing = (isFlagged: (body: unknown) => boolean): Partial<FakeServiceOpt
   chatMicros: 5_000,
 });
 
-function stepsOf({ report }: RunResult): Record<string, string> {
-  return Object.fromEntries(report.steps.map(({ path, status, reason }) => [path, `${status}: ${reason}`]));
-}
+const refusingEstimates = (isFlagged: (asked: unknown) => boolean): Parameters<typeof openFakeShow>[0] => ({
+  client: ({ estimate }) => ({
+    estimate: async (...asked) => {
+      if (isFlagged(asked)) throw apiError(422, "MODERATION_FAILED");
+      return estimate(...asked);
+    },
+  }),
+});
 
 describe("a job whose prompt may be rewritten", () => {
   test("is made as it is written where moderation has nothing against it", async () => {
     const world = await openFakeShow(refusing(() => false));
     const result = await world.run(duel);
     expect(result.status).toBe("succeeded");
-    expect(stepsOf(result)["still/2/again"]).toBe("skipped: not needed: still/1 succeeded");
+    expect(whysOf(result)["still/2/again"]).toBe("skipped: not needed: still/1 succeeded");
     expect(world.paidService.chats.size).toBe(0);
   });
 
@@ -44,8 +48,8 @@ describe("a job whose prompt may be rewritten", () => {
     const world = await openFakeShow(refusing(isHarsh));
     const result = await world.run(duel);
     expect(result.status).toBe("succeeded");
-    expect(stepsOf(result)["still/pick"]).toContain("refused by moderation");
-    expect(result.report.steps.find(({ path }) => path === "still/2/prompt")?.value).toBe("a dance");
+    expect(whysOf(result)["still/pick"]).toContain("refused by moderation");
+    expect(stepOf(result, "still/2/prompt").value).toBe("a dance");
     expect([...world.paidService.jobs.values()].map(({ body }) => says("a dance")(JSON.parse(body)))).toEqual([
       true,
       false,
@@ -67,7 +71,7 @@ describe("a job whose prompt may be rewritten", () => {
     const world = await openFakeShow(refusing(says("a duel", "a dance")));
     const result = await world.run(duel);
     expect(result.status).toBe("failed");
-    const said = stepsOf(result)["still/pick"]!;
+    const said = whysOf(result)["still/pick"]!;
     expect(said).toContain("still/1/first: refused by moderation");
     expect(said).toContain("still/2/again: refused by moderation");
     expect(world.paidService.chats.size).toBe(1);
@@ -80,7 +84,7 @@ describe("a job whose prompt may be rewritten", () => {
     });
     const result = await world.run(duel);
     expect(result.status).toBe("failed");
-    expect(stepsOf(result)["still/2/prompt"]).toContain("not started: still/1/first: refused on paper (400)");
+    expect(whysOf(result)["still/2/prompt"]).toContain("not started: still/1/first: refused on paper (400)");
     expect(world.paidService.chats.size).toBe(0);
   });
 
@@ -134,21 +138,12 @@ test("a first choice that moderation refuses in its estimate by now is no reason
     ),
   }));
   let isLater = false;
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
-    fails: (_, body) => {
-      if (isLater) return null;
-      return { code: body.includes("a duel") ? "MODERATION_FAILED" : "INTERNAL", retryable: false };
-    },
+  const world = await openFakeShow({
+    fails: (_, body) =>
+      isLater ? null : { code: body.includes("a duel") ? "MODERATION_FAILED" : "INTERNAL", retryable: false },
     refuses: (_, body) => (isHarsh(body) && isLater ? apiError(422, "MODERATION_FAILED") : null),
+    ...refusingEstimates((asked) => isLater && isHarsh(asked)),
   });
-  const client = paidService.client();
-  const estimate: typeof client.estimate = async (...asked) => {
-    if (isLater && isHarsh(asked)) throw apiError(422, "MODERATION_FAILED");
-    return client.estimate(...asked);
-  };
-  paidService.client = () => ({ ...client, estimate });
-  const world = await openFakeShow({ paidService });
   expect((await world.run(either)).status).toBe("failed");
   isLater = true;
   await world.clock.advance(10 * 60_000);
@@ -167,7 +162,7 @@ test("a failure that another prompt may make up for does not stop a run that fai
   const world = await openFakeShow(refusing(isHarsh));
   expect((await world.run(both)).status).toBe("succeeded");
   const strict = await openFakeShow(refusing(says("a duel", "a dance")));
-  expect(stepsOf(await strict.run(both))["still/2/again"]).toContain("failed: refused on paper (422)");
+  expect(whysOf(await strict.run(both))["still/2/again"]).toContain("failed: refused on paper (422)");
 });
 
 describe("a request to a provider whose prompt may be rewritten", () => {
@@ -196,7 +191,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
     const result = await (await openFakeShow({ says: () => "a dance" })).run(of(provider, false));
     expect(result.status).toBe("succeeded");
     expect(provider.requests.map(({ prompt }) => prompt)).toEqual(["a duel", "a dance"]);
-    const [refused] = result.report.steps.find(({ path }) => path === "made/1/first")!.attempts;
+    const [refused] = stepOf(result, "made/1/first").attempts;
     expect(refused?.flagged).toEqual({ of: "input", field, category: null });
   });
 
@@ -237,14 +232,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
 describe("a prompt that moderation refuses in its estimate already", () => {
   /** A world whose estimates refuse the first prompt; `again` says what becomes of the milder one. */
   async function worldOf(again: NonNullable<FakeServiceOptions["fails"]>) {
-    const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "a dance", fails: again });
-    const client = paidService.client();
-    const estimate: typeof client.estimate = async (...asked) => {
-      if (isHarsh(asked)) throw apiError(422, "MODERATION_FAILED");
-      return client.estimate(...asked);
-    };
-    paidService.client = () => ({ ...client, estimate });
-    return openFakeShow({ paidService });
+    return openFakeShow({ says: () => "a dance", fails: again, ...refusingEstimates(isHarsh) });
   }
   const only = pipelineOf("only", ({ job }) => ({
     still: job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
@@ -254,8 +242,8 @@ describe("a prompt that moderation refuses in its estimate already", () => {
   test("is rewritten at once, and that is said", async () => {
     const result = await (await worldOf(() => null)).run(only);
     expect(result.status).toBe("succeeded");
-    expect(Object.keys(stepsOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
-    expect(stepsOf(result)["still/pick"]).toMatch(
+    expect(Object.keys(whysOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
+    expect(whysOf(result)["still/pick"]).toMatch(
       /^succeeded: used still\/2: still\/1 was ruled out \(still\/1\/first .*moderation/,
     );
   });
@@ -265,7 +253,7 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     const world = await worldOf(() => (isRefused ? refusedOnce : null));
     const result = await world.run(only);
     expect(result.status).toBe("failed");
-    expect(stepsOf(result)["still/pick"]).toMatch(/still\/1 was ruled out \(.*still\/2\/again: refused by moderation:/);
+    expect(whysOf(result)["still/pick"]).toMatch(/still\/1 was ruled out \(.*still\/2\/again: refused by moderation:/);
     isRefused = false;
     await world.clock.advance(10 * 60_000);
     expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
@@ -277,7 +265,7 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     const world = await worldOf(() => (isBroken ? { code: "INTERNAL", retryable: false } : null));
     const result = await world.run(only);
     expect(result.status).toBe("failed");
-    expect(stepsOf(result)["still/pick"]).toContain("still/2/again: failed at no cost: ");
+    expect(whysOf(result)["still/pick"]).toContain("still/2/again: failed at no cost: ");
     isBroken = false;
     await world.clock.advance(10 * 60_000);
     expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });

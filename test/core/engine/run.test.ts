@@ -1,32 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import { fold } from "../../../src/core/journal/events.ts";
-import {
-  createMemoryJournal,
-  type OverBudgetError,
-  openShowrunner,
-  type PlanProblemsError,
-  pipeline,
-} from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import type { PlanProblemsError } from "../../../src/index.ts";
+import { apiError, unanswered } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { pictures, pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
-const input = z.object({ count: z.number().default(3) });
-const pictures = pipeline("pictures", {
-  input,
-  build({ input, job }) {
-    return {
-      all: Array.from({ length: input.count }, (_, i) => job(`p${i}`, models.image, { prompt: `picture ${i}` })),
-    };
-  },
-});
 /** a → b, and c beside them. */
 const chain = pipelineOf("chain", ({ job }) => {
   const a = job("a", models.image, { prompt: "a" });
@@ -35,60 +15,50 @@ const chain = pipelineOf("chain", ({ job }) => {
   return { b, c };
 });
 
-describe("budget", () => {
-  test("below the quote refuses the run before anything is submitted, with both amounts [G20]", async () => {
-    const { show, paidService } = await openFakeShow();
-    const error = (await show.run(pictures, { count: 3 }, { budget: "0.29" }).catch((e) => e)) as OverBudgetError;
-    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 300_000, budgetMicros: 290_000 });
-    expect(error.message).toContain("0.30");
-    expect(paidService.submits).toBe(0);
-    expect(await show.runs()).toEqual([]);
+test("a budget below the quote refuses the run before anything is submitted, with both amounts [G20]", async () => {
+  const { show, paidService } = await openFakeShow();
+  await expect(show.run(pictures, { count: 3 }, { budget: "0.29" })).rejects.toMatchObject({
+    ...{ code: "OVER_BUDGET", quoteMicros: 300_000, budgetMicros: 290_000 },
+    message: expect.stringContaining("0.30"),
   });
+  expect(paidService.submits).toBe(0);
+  expect(await show.runs()).toEqual([]);
 });
 
 describe("an empty wallet", () => {
+  const short = { concurrency: 1, startAnyway: true };
+
   test("pauses the run with the funding URL; once funded, it completes without repeating a paid step [G27]", async () => {
-    const { paidService, resume, run } = await openFakeShow({ balanceMicros: 150_000 });
-    const paused = await run(chain, {}, { concurrency: 1, startAnyway: true });
+    const { paidService, run, resume } = await openFakeShow({ balanceMicros: 150_000 });
+    const paused = await run(chain, {}, short);
     expect(paused.status).toBe("paused");
-    expect(paused.pause).toMatchObject({
-      reason: "funds",
-      fundingUrl: "https://paper.test/fund",
-      requiredMicros: 100_000,
-      balanceMicros: 50_000,
-    });
+    const fundingUrl = "https://paper.test/fund";
+    expect(paused.pause).toMatchObject({ reason: "funds", fundingUrl, requiredMicros: 100_000, balanceMicros: 50_000 });
     expect(paidService.jobs.size).toBe(1);
     paidService.balanceMicros += 1_000_000;
     const done = await resume();
-    expect(done.status).toBe("succeeded");
-    expect(paidService.jobs.size).toBe(3);
-    expect(done.cost.micros).toBe(300_000);
+    expect([done.status, paidService.jobs.size, done.cost.micros]).toEqual(["succeeded", 3, 300_000]);
   });
-});
 
-describe("waiting for funds", () => {
-  test("continues by itself once the wallet holds the required amount [G27]", async () => {
-    const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
-    const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
-    await during(clock, first.result());
+  test("that is waited for lets the run continue by itself once it holds the required amount [G27]", async () => {
+    const { show, paidService, clock, run } = await openFakeShow({ balanceMicros: 150_000 });
+    await run(chain, {}, short);
     clock.setTimer(25_000, () => {
       paidService.balanceMicros += 1_000_000;
     });
-    const run = await show.resume("x", { waitForFundsMs: 60_000 });
-    const done = await during(clock, run.result());
-    expect(done.status).toBe("succeeded");
+    const resumed = await show.resume("x", { waitForFundsMs: 60_000 });
+    expect((await during(clock, resumed.result())).status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(3);
     const seen: number[] = [];
-    for await (const update of run.events()) if (!("type" in update)) seen.push(update.seq);
+    for await (const update of resumed.events()) if (!("type" in update)) seen.push(update.seq);
     expect(seen).toEqual(seen.map((_, index) => index + 1));
   });
 
-  test("gives up after the time that was given", async () => {
+  test("that is waited for pauses the run again after the time that was given", async () => {
     const { clock, run, resume } = await openFakeShow({ balanceMicros: 0 });
-    await run(chain, {}, { startAnyway: true });
+    await run(chain, {}, short);
     const began = clock.now();
-    const result = await resume({ waitForFundsMs: 60_000 });
-    expect(result.pause?.reason).toBe("funds");
+    expect((await resume({ waitForFundsMs: 60_000 })).pause?.reason).toBe("funds");
     expect(clock.now() - began).toBeGreaterThanOrEqual(60_000);
   });
 });
@@ -97,10 +67,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
   const lostThenRefused = () => {
     let sends = 0;
     return (model: string) => {
-      if (++sends === 1) {
-        const cause = new ConnectionError("the connection broke", { sent: true });
-        return new UnknownOutcomeError({ model, idempotencyKey: "k", cause });
-      }
+      if (++sends === 1) return unanswered(model);
       return sends === 2 ? apiError(422, "MODERATION_FAILED") : null;
     };
   };
@@ -113,7 +80,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     expect(paused.pause!.message).toContain("showrunner adopt x a");
     expect((await journal.ledger("x")).heldMicros).toBe(100_000);
     // The service did make the job, under another roof.
-    const twin = await openFakeShow({ paidService: paidService });
+    const twin = await openFakeShow({ paidService });
     await twin.run(one, {}, { id: "y" });
     const candidates = await show.candidates("x", "a");
     expect(candidates.map(({ jobId }) => jobId)).toEqual(["job_1"]);
@@ -136,16 +103,15 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
   });
 
   test("stops at a first send that is answered with an older job [G6]", async () => {
-    const paidService = new FakePaidService({ catalog: builtInCatalog() });
-    const client = paidService.client();
-    const submit = client.submit.bind(client);
-    // Somebody sends the very same key first.
-    const twice: typeof submit = async (request, options) => {
-      await submit(request, options);
-      return submit(request, options);
-    };
-    paidService.client = () => ({ ...client, submit: twice });
-    const { run } = await openFakeShow({ paidService: paidService });
+    const { run } = await openFakeShow({
+      client: ({ submit }) => ({
+        // Somebody sends the very same key first.
+        submit: async (...request) => {
+          await submit(...request);
+          return submit(...request);
+        },
+      }),
+    });
     const paused = await run(one);
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
     expect(paused.pause!.message).toContain("an older job, job_1");
@@ -185,7 +151,7 @@ describe("a job that fails", () => {
     const result = await run(chain);
     expect(result.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(4);
-    const attempts = result.report.steps.find(({ path }) => path === "c")!.attempts;
+    const attempts = stepOf(result, "c").attempts;
     expect(attempts.map(({ n, status, cost }) => [n, status, cost])).toEqual([
       [1, "failed", "0.00"],
       [2, "completed", "0.10"],
@@ -201,7 +167,7 @@ describe("a refused submit", () => {
     const { run } = await openFakeShow({ refuses });
     const result = await run(chain);
     expect(result.status).toBe("partial");
-    const c = result.report.steps.find(({ path }) => path === "c")!;
+    const c = stepOf(result, "c");
     expect(c).toMatchObject({ status: "failed", attempts: [{ n: 1, job_id: null, status: "refused", cost: null }] });
     expect(c.reason).toContain("refused on paper");
   });
@@ -220,25 +186,21 @@ describe("a refused submit", () => {
     const message = "could not read https://s3.test/files/abc?X-Amz-Signature=SECRET";
     const none = { retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
     const error = { code: "INTERNAL", message, retryable: false, ...none };
-    const paidService = new FakePaidService({ catalog: builtInCatalog() });
-    const client = paidService.client();
-    const follow: Client["follow"] = async function* (jobId, options) {
-      for await (const update of client.follow(jobId, options)) {
-        if (update.type !== "finished") yield update;
-        else if (jobId === "job_1") yield { ...update, outcome: "failed", job: { ...update.job, error } };
-        else {
-          const outputs = update.job.outputs.map((output) => ({ ...output, status: "FAILED" as const, error }));
-          yield { ...update, job: { ...update.job, outputs } };
-        }
-      }
-    };
-    const journal = createMemoryJournal();
-    const mediaDir = mkdtempSync(join(tmpdir(), "redacted-"));
-    const show = await openShowrunner({ client: { ...client, follow }, journal, mediaDir });
-    const run = await show.run(pictures, { count: 2 }, { id: "x", outDir: join(mediaDir, "out") });
-    const reasons = (await run.result()).report.steps.map(({ reason }) => reason);
-    await show.close();
-    rmSync(mediaDir, { recursive: true, force: true });
+    const { journal, run } = await openFakeShow({
+      client: (client) => ({
+        async *follow(jobId, options) {
+          for await (const update of client.follow(jobId, options)) {
+            if (update.type !== "finished") yield update;
+            else if (jobId === "job_1") yield { ...update, outcome: "failed", job: { ...update.job, error } };
+            else {
+              const outputs = update.job.outputs.map((output) => ({ ...output, status: "FAILED" as const, error }));
+              yield { ...update, job: { ...update.job, outputs } };
+            }
+          }
+        },
+      }),
+    });
+    const reasons = (await run(pictures, { count: 2 })).report.steps.map(({ reason }) => reason);
     expect(reasons).toEqual(Array(2).fill(expect.stringContaining("could not read https://s3.test/files/abc")));
     expect(JSON.stringify(await journal.read("x"))).not.toContain("SECRET");
   });
@@ -255,16 +217,14 @@ describe("a refused submit", () => {
   });
 });
 
-describe("stopping", () => {
-  test("submits nothing more, says what still runs, and resumes to the end [G38]", async () => {
+describe("a run", () => {
+  test("that is stopped submits nothing more, says what still runs, and resumes to the end [G38]", async () => {
     const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(60_000, resolve)),
     });
-    const { show, clock, outDir, paidService } = world;
-    const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", outDir, concurrency: 2 }));
-    for await (const update of run.events()) {
-      if (!("type" in update) && update.event.type === "job.started") break;
-    }
+    const { show, clock, paidService } = world;
+    const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", concurrency: 2 }));
+    for await (const update of run.events()) if (!("type" in update) && update.event.type === "job.started") break;
     await run.stop();
     const stopped = await run.result();
     expect(stopped.status).toBe("paused");
@@ -275,10 +235,8 @@ describe("stopping", () => {
     expect(done.status).toBe("succeeded");
     expect(paidService.jobs.size).toBe(5);
   });
-});
 
-describe("the forecast", () => {
-  test("is silent until each model ran once, then goes by how long they took", async () => {
+  test("has no forecast until each model ran once, then goes by how long they took", async () => {
     const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(20_000, resolve)),
     });
@@ -290,10 +248,8 @@ describe("the forecast", () => {
     expect(forecastMs).toBeGreaterThanOrEqual(40_000);
     expect(forecastMs).toBeLessThan(60_000);
   });
-});
 
-describe("a plan with problems", () => {
-  test("is refused whole, and nothing is written down", async () => {
+  test("of a plan with problems is refused whole, and nothing is written down", async () => {
     const { show } = await openFakeShow();
     const bad = pipelineOf("bad", ({ job }) => ({ x: job("x", "image-1", { propmt: 1 }) }));
     const error = (await show.run(bad, {}).catch((e) => e)) as PlanProblemsError;

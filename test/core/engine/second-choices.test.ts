@@ -6,6 +6,7 @@ import { failed, type Handle, type Pipeline, type RunResult } from "../../../src
 import { apiError } from "../../support/fake-paid-service.ts";
 import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { whysOf } from "../../support/run-facts.ts";
 
 /** Two pictures, of which the second is a second choice. */
 function either(settings: { readonly onModerated?: "next"; readonly awayMs?: number } = {}): Pipeline {
@@ -28,15 +29,11 @@ async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
   return world.run(of, {}, options);
 }
 
-function steps({ report }: RunResult): Record<string, string> {
-  return Object.fromEntries(report.steps.map(({ path, status, reason }) => [path, `${status}: ${reason}`]));
-}
-
 describe("the second of two options", () => {
   test("is not begun where the first is made", async () => {
     const world = await openFakeShow();
     const result = await ran(world, either());
-    expect(steps(result)).toEqual({
+    expect(whysOf(result)).toEqual({
       "face/1/a": "succeeded: null",
       "face/2/b": "skipped: not needed: face/1 succeeded",
       "face/pick": "succeeded: null",
@@ -58,8 +55,8 @@ describe("the second of two options", () => {
     });
     const result = await ran(world, either());
     expect(result.status).toBe("succeeded");
-    expect(steps(result)["face/2/b"]).toBe("succeeded: null");
-    expect(steps(result)["face/pick"]).toBe(`succeeded: used face/2: face/1 failed (face/1/a: ${why})`);
+    expect(whysOf(result)["face/2/b"]).toBe("succeeded: null");
+    expect(whysOf(result)["face/pick"]).toBe(`succeeded: used face/2: face/1 failed (face/1/a: ${why})`);
     expect(result.report.cost).toBe("0.10");
   });
 
@@ -69,7 +66,7 @@ describe("the second of two options", () => {
     const world = await openFakeShow({ refuses: (model, body) => (isFirst(body) ? lost(model) : null) });
     const result = await ran(world, either());
     expect(result.status).toBe("paused");
-    expect(steps(result)["face/2/b"]).toBe("waiting: null");
+    expect(whysOf(result)["face/2/b"]).toBe("waiting: null");
     expect(world.paidService.jobs.size).toBe(0);
   });
 
@@ -80,7 +77,7 @@ describe("the second of two options", () => {
     });
     const result = await ran(world, either());
     expect(result.status).toBe("failed");
-    expect(steps(result)["face/2/b"]).toBe("skipped: not started: face/1/a failed and cost 0.10 USD");
+    expect(whysOf(result)["face/2/b"]).toBe("skipped: not started: face/1/a failed and cost 0.10 USD");
     expect(world.paidService.jobs.size).toBe(1);
   });
 
@@ -97,7 +94,7 @@ describe("the second of two options", () => {
     bill = 0;
     const resumed = await world.resume();
     expect(resumed.status).toBe("succeeded");
-    expect(steps(resumed)["face/2/b"]).toBe("succeeded: null");
+    expect(whysOf(resumed)["face/2/b"]).toBe("succeeded: null");
   });
 
   test("waits for the bill of the first where its own condition holds, too", async () => {
@@ -116,7 +113,7 @@ describe("the second of two options", () => {
     });
     const result = await ran(world, conditional);
     expect(result.status).toBe("paused");
-    expect(steps(result)).toMatchObject({ x: expect.stringMatching(/^failed/), "face/2/b": "waiting: null" });
+    expect(whysOf(result)).toMatchObject({ x: expect.stringMatching(/^failed/), "face/2/b": "waiting: null" });
     expect(world.paidService.jobs.size).toBe(2);
   });
 
@@ -139,7 +136,7 @@ describe("the second of two options", () => {
     bill = 100_000;
     const resumed = await world.resume({ pipeline: checked });
     expect(resumed.status).toBe("failed");
-    expect(steps(resumed)["face/2/own"]).toContain("not started: face/1/check failed locally");
+    expect(whysOf(resumed)["face/2/own"]).toContain("not started: face/1/check failed locally");
     expect(world.paidService.jobs.size).toBe(1);
   });
 
@@ -147,10 +144,10 @@ describe("the second of two options", () => {
     const refuses = (_: string, body: unknown) => (isFirst(body) ? apiError(422, "MODERATION_FAILED") : null);
     const strict = await ran(await openFakeShow({ refuses }), either());
     expect(strict.status).toBe("failed");
-    expect(steps(strict)["face/2/b"]).toBe("skipped: not started: face/1/a was refused by moderation");
+    expect(whysOf(strict)["face/2/b"]).toBe("skipped: not started: face/1/a was refused by moderation");
     const lenient = await ran(await openFakeShow({ refuses }), either({ onModerated: "next" }));
     expect(lenient.status).toBe("succeeded");
-    expect(steps(lenient)["face/pick"]).toContain("refused by moderation");
+    expect(whysOf(lenient)["face/pick"]).toContain("refused by moderation");
   });
 });
 
@@ -168,8 +165,8 @@ test("what a second choice made up for is not made again with what failed", asyn
   isOut = false;
   const resumed = await world.resume({ rerunFailed: true });
   expect(resumed.status).toBe("succeeded");
-  expect(steps(resumed)).toMatchObject({ other: "succeeded: null", "face/2/b": "succeeded: null" });
-  expect(steps(resumed)["face/1/a"]).toContain("failed");
+  expect(whysOf(resumed)).toMatchObject({ other: "succeeded: null", "face/2/b": "succeeded: null" });
+  expect(whysOf(resumed)["face/1/a"]).toContain("failed");
   expect(world.paidService.jobs.size).toBe(2);
 });
 
@@ -219,8 +216,10 @@ describe("a plan with second choices", () => {
     expect(quote.warnings).toMatchObject([{ code: "option-out", step: "face/1" }]);
     expect(quote.warnings[0]!.message).toContain("is ruled out: the service has no model image-9");
     const result = await ran(world, of);
-    expect(Object.keys(steps(result))).toEqual(["face/2/b", "face/pick"]);
-    expect(steps(result)["face/pick"]).toContain("used face/2: face/1 was ruled out (the service has no model image-9");
+    expect(Object.keys(whysOf(result))).toEqual(["face/2/b", "face/pick"]);
+    expect(whysOf(result)["face/pick"]).toContain(
+      "used face/2: face/1 was ruled out (the service has no model image-9",
+    );
   });
 
   test("tells what rules out each option, once, where none of them can be made", async () => {
@@ -308,7 +307,7 @@ test("an option gives way once the service was away for longer than its choice w
   const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 600_000 };
   const result = await world.run(of, {}, options, 5_000);
   expect(result.status).toBe("succeeded");
-  expect(steps(result)["told/1/a"]).toMatch(/^failed: the service was away for 1 min/);
-  expect(steps(result)["told/2/own"]).toBe("succeeded: null");
+  expect(whysOf(result)["told/1/a"]).toMatch(/^failed: the service was away for 1 min/);
+  expect(whysOf(result)["told/2/own"]).toBe("succeeded: null");
   expect(world.paidService.jobs.size).toBe(0);
 });

@@ -1,33 +1,43 @@
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { apiError, unanswered } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const dayMs = 24 * 3_600_000;
 const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 
-function unanswered(): UnknownOutcomeError {
-  const cause = new ConnectionError("the connection broke", { sent: true });
-  return new UnknownOutcomeError({ model: "image-1", idempotencyKey: "k", cause });
+/** A service that does not find its jobs until `find` is called. */
+async function hidingJobs() {
+  let isHidden = true;
+  const world = await openFakeShow({
+    client: ({ follow }) => ({
+      follow: (...job) => {
+        if (isHidden) throw apiError(404, "NOT_FOUND");
+        return follow(...job);
+      },
+    }),
+  });
+  const find = () => {
+    isHidden = false;
+  };
+  return { ...world, find };
 }
 
 test("An unanswered submit is sent again under its key for a day, and then never: a person finds its job [G4]", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
   let answers = false;
   const keys: string[] = [];
   // The service accepts it every time; its answer gets lost.
-  const submit: typeof client.submit = async (request, options) => {
-    keys.push(request.idempotencyKey ?? "");
-    const ack = await client.submit(request, options);
-    if (answers) return ack;
-    throw unanswered();
-  };
-  paidService.client = () => ({ ...client, submit });
-  const { show, clock, outDir, journal, resume } = await openFakeShow({ paidService: paidService });
+  const { show, clock, outDir, journal, paidService, resume } = await openFakeShow({
+    client: ({ submit }) => ({
+      submit: async (request, options) => {
+        keys.push(request.idempotencyKey ?? "");
+        const ack = await submit(request, options);
+        if (answers) return ack;
+        throw unanswered(request.model);
+      },
+    }),
+  });
   const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
   clock.setTimer(60_000, () => void run.stop());
   expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
@@ -48,15 +58,7 @@ test("An unanswered submit is sent again under its key for a day, and then never
 });
 
 test("A job that a person names while the run goes on is collected by that drive, though it was looked for in vain before", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
-  let hidden = true;
-  const follow: typeof client.follow = (jobId, options) => {
-    if (hidden) throw apiError(404, "NOT_FOUND");
-    return client.follow(jobId, options);
-  };
-  paidService.client = () => ({ ...client, follow });
-  const { show, clock, outDir } = await openFakeShow({ paidService });
+  const { show, clock, outDir, find } = await hidingJobs();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const both = pipelineOf("both", ({ job, task }) => ({
     a: job("a", "image-1", { prompt: "a" }),
@@ -68,7 +70,7 @@ test("A job that a person names while the run goes on is collected by that drive
   await during(clock, expect.poll(status).toBe("unresolved"));
   // Once more, and then it is left to a person.
   await clock.advance(600_000);
-  hidden = false;
+  find();
   await show.adopt("x", "a", "job_1");
   await during(clock, expect.poll(status, { timeout: 20_000 }).toBe("succeeded"));
   release();
@@ -76,23 +78,22 @@ test("A job that a person names while the run goes on is collected by that drive
 });
 
 test("A job that reads as missing is not submitted again: its money stays held, and it can be continued [G7]", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
-  let hidden = true;
-  const follow: typeof client.follow = (jobId, options) => {
-    if (hidden) throw apiError(404, "NOT_FOUND");
-    return client.follow(jobId, options);
-  };
-  paidService.client = () => ({ ...client, follow });
-  const { show, journal, resume, run } = await openFakeShow({ paidService: paidService });
+  const { show, journal, paidService, resume, run, find } = await hidingJobs();
   const paused = await run(one);
   expect(paused.pause?.reason).toBe("unresolved");
   expect(paused.report.steps[0]).toMatchObject({ status: "unresolved", reason: expect.stringContaining("job_1") });
   expect([paidService.submits, (await journal.ledger("x")).heldMicros]).toEqual([1, 100_000]);
 
-  hidden = false;
+  find();
   expect((await show.candidates("x", "a")).map(({ jobId }) => jobId)).toEqual(["job_1"]);
   await show.adopt("x", "a", "job_1");
   const done = await resume();
   expect([done.status, paidService.submits, done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
+});
+
+test("a job that a read did not find is found by a later resume, without a person [G7]", async () => {
+  const { paidService, resume, run, find } = await hidingJobs();
+  expect((await run(one)).pause?.reason).toBe("unresolved");
+  find();
+  expect([(await resume()).status, paidService.submits]).toEqual(["succeeded", 1]);
 });

@@ -2,8 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { localShow } from "../../support/local-show.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
@@ -14,12 +13,7 @@ const OTHER_SALLY = { id: "voice_3", name: "sally", previewUrl: null, labels: { 
 
 type Searched = Pick<Client, "searchVoices" | "voices">;
 
-async function speaking(searched: Partial<Searched>) {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const original = paidService.client.bind(paidService);
-  const client = (boundary: Parameters<typeof original>[0]) => Object.assign(original(boundary), searched) as Client;
-  return openFakeShow({ paidService: Object.assign(paidService, { client }) });
-}
+const speaking = (searched: Partial<Searched>) => openFakeShow({ client: () => searched });
 
 const spoken = (voice_id: string) =>
   pipelineOf("spoken", ({ job }) => ({ speech: job("speech", models.speech, { text: "Good evening.", voice_id }) }));

@@ -9,6 +9,7 @@ import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunn
 import { MockProvider } from "../../support/mock-models.ts";
 import { mortalProcess } from "../../support/mortal-process.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf, whysOf } from "../../support/run-facts.ts";
 import { settle } from "../../support/simulated-clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -43,10 +44,6 @@ async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
 
 async function resumed(world: FakeShow, how: Parameters<FakeShow["show"]["resume"]>[1] = {}): Promise<RunResult> {
   return world.resume(how, 5_000);
-}
-
-function steps({ report }: RunResult): Record<string, string> {
-  return Object.fromEntries(report.steps.map(({ path, status, reason }) => [path, `${status}: ${reason}`]));
 }
 
 const timesOf = async ({ journal }: FakeShow, type: string) =>
@@ -100,28 +97,23 @@ describe("a job that is not there within its time", () => {
     expect(result.pause?.message).toMatch(
       /^a has not finished after [\w ]+; its job job_1 is still polled, and 0\.10 USD stays reserved\. Wait for it again: showrunner resume x$/,
     );
-    expect(steps(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
+    expect(whysOf(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
     expect(result.report.held).toBe("0.10");
+    expect((await world.show.show("x")).steps[0]).toMatchObject({
+      status: "running",
+      late: { since: expect.any(String), expected_ms: 10_000, learned: false, within_ms: 600_000, job_id: "job_1" },
+    });
   });
 
-  test("is waited for once more by whoever resumes the run, at no second price", async () => {
-    const world = await slow({ a: 15 });
-    await ran(world, chain);
-    const result = await resumed(world);
-    expect(result.status).toBe("succeeded");
-    expect([...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual(["a", "c", "b"]);
-    expect(result.report.cost).toBe("0.30");
-  });
-
-  test("pauses it again where another such time was not enough", async () => {
+  test("is waited for once more by whoever resumes the run, at no second price, and pauses it again where that was not enough", async () => {
     const world = await slow({ a: 25 });
     await ran(world, chain);
     const from = world.clock.now();
     const again = await resumed(world);
     expect(again.pause?.reason).toBe("late");
     expect(world.clock.now() - from).toBeGreaterThanOrEqual(10 * MINUTE_MS);
-    expect((await resumed(world)).status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(3);
+    expect(await resumed(world)).toMatchObject({ status: "succeeded", report: { cost: "0.30" } });
+    expect([...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual(["a", "c", "b"]);
   });
 
   test.each([15, 60])("is made anew by whoever edits it, once that of %d minutes has ended", async (minutes) => {
@@ -130,7 +122,7 @@ describe("a job that is not there within its time", () => {
     await world.clock.advance(20 * MINUTE_MS);
     const result = await resumed(world, { pipeline: chain, acceptChanges: true, edit: { a: { prompt: "z" } } });
     expect(result.status).toBe("succeeded");
-    expect(result.report.steps.find(({ path }) => path === "a")?.attempts).toHaveLength(2);
+    expect(stepOf(result, "a").attempts).toHaveLength(2);
     expect(result.report.held).toBe("0.00");
   });
 });
@@ -154,7 +146,7 @@ describe("an option that is not there within its time", () => {
     const world = await slow({ a: 600 });
     const result = await ran(world, either);
     expect(result.status).toBe("succeeded");
-    expect(steps(result)).toMatchObject({
+    expect(whysOf(result)).toMatchObject({
       "face/1/a": expect.stringMatching(
         /^failed: the run stopped waiting after .*: its job job_1 is still polled, and 0.10 USD stays/,
       ),
@@ -173,13 +165,13 @@ describe("an option that is not there within its time", () => {
     await world.clock.advance(60 * MINUTE_MS);
     const late = await resumed(world);
     expect(late.status).toBe("succeeded");
-    expect(steps(late)["face/1/a"]).toBe("succeeded: null");
+    expect(whysOf(late)["face/1/a"]).toBe("succeeded: null");
     expect(late.report.held).toBe("0.00");
     expect(late.report.cost).toBe("0.30");
     expect(late.report.message).toContain("face/1 finished late");
     const taken = await resumed(world, { rerun: ["face/pick"] });
     expect(taken.status).toBe("succeeded");
-    expect(taken.report.steps.find(({ path }) => path === "face/pick")?.chosen).toEqual({ step: "face/1/a", index: 0 });
+    expect(stepOf(taken, "face/pick").chosen).toEqual({ step: "face/1/a", index: 0 });
     // The film is made anew with it.
     expect(world.paidService.jobs.size).toBe(4);
   });
@@ -189,7 +181,7 @@ describe("an option that is not there within its time", () => {
     await ran(world, either);
     const result = await resumed(world, { rerun: ["face/1/a"] });
     expect(result.status).toBe("succeeded");
-    expect(result.report.steps.find(({ path }) => path === "face/1/a")?.attempts).toHaveLength(2);
+    expect(stepOf(result, "face/1/a").attempts).toHaveLength(2);
     expect(result.openJobs.map(({ jobId }) => jobId)).not.toContain("job_1");
   });
 
@@ -206,8 +198,8 @@ describe("an option that is not there within its time", () => {
     const world = await slow({ a: 12, b: 20 });
     const result = await ran(world, either);
     expect(result.status).toBe("succeeded");
-    expect(steps(result)).toMatchObject({ "face/1/a": "succeeded: null", "face/2/b": "succeeded: null" });
-    expect(result.report.steps.find(({ path }) => path === "face/pick")?.chosen).toEqual({
+    expect(whysOf(result)).toMatchObject({ "face/1/a": "succeeded: null", "face/2/b": "succeeded: null" });
+    expect(stepOf(result, "face/pick").chosen).toEqual({
       step: "face/1/a",
       index: 0,
     });
@@ -235,7 +227,7 @@ describe("options of several steps", () => {
     });
     const world = await slow({ a1: 12, b: 20 }, failing(/"prompt":"x"/));
     const result = await ran(world, of);
-    expect(steps(result)).toMatchObject({
+    expect(whysOf(result)).toMatchObject({
       "face/1/a2": "skipped: not needed: face/2 succeeded",
       "face/2/b": "succeeded: null",
     });
@@ -263,7 +255,7 @@ describe("options of several steps", () => {
       { ...failing(/"prompt":"a"/, code), shows: ({ error }) => (error === null ? {} : { costMicros }) },
     );
     const result = await ran(world, two);
-    expect(steps(result)).toMatchObject({
+    expect(whysOf(result)).toMatchObject({
       "face/1/a": expect.stringMatching(/^failed/),
       "face/2/b2": "succeeded: null",
       "face/pick": "succeeded: used face/2: face/1 was late (face/1/a did not finish in time)",
@@ -569,27 +561,9 @@ describe("an answer that is waited for", () => {
     });
     const result = await ran(world, choice);
     expect(result.status).toBe("succeeded");
-    expect(steps(result)).toMatchObject({ "words/1/one": "succeeded: null", "words/2/two": "succeeded: null" });
+    expect(whysOf(result)).toMatchObject({ "words/1/one": "succeeded: null", "words/2/two": "succeeded: null" });
     expect(world.paidService.chats.size).toBe(2);
     expect(result.report).toMatchObject({ held: "0.00", message: expect.stringContaining("words/1 finished late") });
-  });
-});
-
-describe("a request to a provider", () => {
-  const film = (provider: MockProvider) =>
-    pipelineOf("film", ({ generate }) => ({
-      film: generate("film", provider.startingVideo(), { prompt: "f" }, { maxCost: "0.50", within: "3m" }),
-    }));
-
-  test("that it accepted pauses the run, is asked for by whoever resumes it, and sent once", async () => {
-    const provider = new MockProvider();
-    provider.status = () => ({ status: "pending" });
-    const world = await openFakeShow();
-    const result = await ran(world, film(provider));
-    expect(result).toMatchObject({ status: "paused", pause: { reason: "late" }, report: { held: "0.50" } });
-    provider.status = null;
-    expect(await resumed(world, { pipeline: film(provider) })).toMatchObject({ status: "succeeded" });
-    expect(provider.made).toBe(1);
   });
 });
 
@@ -648,20 +622,18 @@ describe("an answer and a provider's work that are late side by side", () => {
   });
 });
 
-describe("the plan of options that may be bought side by side", () => {
-  test("comes at most to all of them together", async () => {
-    const { show } = await slow({});
-    const priced = (within?: "10m") =>
-      pipelineOf("priced", ({ firstOf }) => ({
-        face: firstOf("face", [
-          (b) => b.job("a", models.image, { prompt: "a" }, { within }),
-          (b) => b.job("b", models.image, { prompt: "b" }, { within }),
-          (b) => b.job("c", models.image, { prompt: "c" }, { within }),
-        ]),
-      }));
-    expect((await show.quote(priced(), {})).totalMicros).toEqual({ min: 100_000, max: 100_000 });
-    expect((await show.quote(priced("10m"), {})).totalMicros).toEqual({ min: 100_000, max: 300_000 });
-  });
+test("the plan of options that may be bought side by side comes at most to all of them together", async () => {
+  const { show } = await slow({});
+  const priced = (within?: "10m") =>
+    pipelineOf("priced", ({ firstOf }) => ({
+      face: firstOf("face", [
+        (b) => b.job("a", models.image, { prompt: "a" }, { within }),
+        (b) => b.job("b", models.image, { prompt: "b" }, { within }),
+        (b) => b.job("c", models.image, { prompt: "c" }, { within }),
+      ]),
+    }));
+  expect((await show.quote(priced(), {})).totalMicros).toEqual({ min: 100_000, max: 100_000 });
+  expect((await show.quote(priced("10m"), {})).totalMicros).toEqual({ min: 100_000, max: 300_000 });
 });
 
 describe("within in the code of a run", () => {
@@ -703,16 +675,4 @@ test("what the budget cannot pay beside a late job pauses the run for the budget
   const result = await world.run(either, {}, how, 5_000);
   expect(result.pause?.reason).toBe("budget");
   expect(world.paidService.jobs.size).toBe(2);
-});
-
-describe("a step that takes long", () => {
-  test("is shown with since when, what is usual and its job, as long as it does", async () => {
-    const world = await slow({ a: 600 });
-    await ran(world, chain);
-    const [a] = (await world.show.show("x")).steps;
-    expect(a).toMatchObject({
-      status: "running",
-      late: { since: expect.any(String), expected_ms: 10_000, learned: false, within_ms: 600_000, job_id: "job_1" },
-    });
-  });
 });

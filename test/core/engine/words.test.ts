@@ -4,6 +4,7 @@ import { models } from "../../../recipes/models.ts";
 import { equals, failed, not, pipeline, quorum, text } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 
 const story = z.object({ title: z.string(), mood: z.string(), lines: z.array(z.string()) });
 const told = { title: "Low tide", mood: "calm", lines: ["sand", "gulls", "boat"] };
@@ -51,7 +52,7 @@ test("a pipeline with every builder method completes, and its results have the s
   await world.show.approve("x", "lines");
   const again = () => world.show.resume("x", { pipeline: everything });
   const second = await during(world.clock, (await again()).result());
-  expect(second.report.steps.find(({ path }) => path === "seen")?.status).toBe("awaiting-approval");
+  expect(stepOf(second, "seen").status).toBe("awaiting-approval");
   await world.show.approve("x", "seen");
   const done = await during(world.clock, (await again()).result());
   const statuses = Object.fromEntries(done.report.steps.map(({ path, status }) => [path, status]));
