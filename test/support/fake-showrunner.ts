@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/core/api/index.ts";
 import type { NotifyOption } from "../../src/core/engine/notify/notifications.ts";
+import type { Slice, SliceOptions } from "../../src/core/engine/slice/run-slices.ts";
 import {
   createMemoryJournal,
   type JournalStore,
@@ -33,6 +34,8 @@ export interface FakeShow {
   run(pipeline: Pipeline, input?: unknown, options?: RunOptions, stepMs?: number): Promise<RunResult>;
   /** Resumes the run, `x` unless `id` names another, until it ends or pauses. */
   resume(options?: ResumeOptions & { readonly id?: string }, stepMs?: number): Promise<RunResult>;
+  /** Drives run `x` in slices, each once it is due, until it is at rest; returns the slices. */
+  drive(options?: SliceOptions): Promise<readonly Slice[]>;
 }
 
 /** Opens a Showrunner that uses the fake paid service and a simulated clock. */
@@ -88,6 +91,16 @@ export async function openFakeShow(
     run: (pipeline, input = {}, { id = "x", ...more } = {}, stepMs) =>
       ended(show.run(pipeline, input, { id, outDir: id === "x" ? outDir : join(outDir, id), ...more }), stepMs),
     resume: ({ id = "x", ...more } = {}, stepMs) => ended(show.resume(id, more), stepMs),
+    async drive(options) {
+      const slices: Slice[] = [];
+      for (;;) {
+        const slice = await during(clock, show.engine.slice("x", options));
+        slices.push(slice);
+        if (slice.wakeAt === null) return slices;
+        if (slices.length > 100) throw new Error("the run is never at rest");
+        await clock.advance(Math.max(0, slice.wakeAt - clock.now()));
+      }
+    },
   };
 }
 

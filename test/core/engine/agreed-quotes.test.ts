@@ -5,8 +5,6 @@ import { models } from "../../../recipes/models.ts";
 import { DAY_MS } from "../../../src/core/kit/duration.ts";
 import { formatUsd, parseUsd } from "../../../src/core/kit/money.ts";
 import { OverBudgetError, pipeline, QuoteRefusedError, type RunResult, type Showrunner } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
@@ -20,14 +18,11 @@ const pictures = pipeline("pictures", {
   },
 });
 
+const boat = { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 } as const;
+
 /** A film whose enlarged form nobody can price before it is there, beside a picture. */
 const enlarged = pipelineOf("enlarged", ({ job }) => {
-  const film = job(
-    "film",
-    models.video,
-    { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
-    { keep: false },
-  );
+  const film = job("film", models.video, boat, { keep: false });
   const large = job("large", models.upscale, { source_video: film }, { keep: false });
   const poster = job("poster", models.image, { prompt: "a boat" }, { keep: false });
   return { large, poster };
@@ -39,25 +34,14 @@ interface Prices {
 
 /** A service whose prices can be moved. */
 async function world(prices: Prices = {}) {
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
-    priceMicros: (model) => prices[model] ?? 100_000,
-  });
-  const fake = await openFakeShow({ paidService });
-  paidService.now = () => fake.clock.now();
+  const fake = await openFakeShow({ priceMicros: (model) => prices[model] ?? 100_000 });
   const ended = async (starting: Promise<{ result(): Promise<RunResult> }>) =>
     during(fake.clock, (await during(fake.clock, starting)).result());
   return { ...fake, prices, ended };
 }
 
 async function refusal(fake: FakeShow, starting: Promise<unknown>): Promise<QuoteRefusedError> {
-  const error = await during(
-    fake.clock,
-    starting.then(
-      () => null,
-      (thrown: unknown) => thrown,
-    ),
-  );
+  const error = await during(fake.clock, starting).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(QuoteRefusedError);
   return error as QuoteRefusedError;
 }
@@ -206,12 +190,7 @@ test("a price that is agreed to and rises before it is paid is asked for again",
 
 test("a maximum of the author's or of the operator's is part of what is agreed to", async () => {
   const capped = pipelineOf("capped", ({ job }) => {
-    const film = job(
-      "film",
-      models.video,
-      { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
-      { keep: false },
-    );
+    const film = job("film", models.video, boat, { keep: false });
     return { large: job("large", models.upscale, { source_video: film }, { keep: false, maxCost: "0.50" }) };
   });
   const { show, clock, ended } = await world({ "upscale-1": 420_000 });
@@ -395,12 +374,7 @@ test("nothing that was not agreed to is bought, however plans and prices move be
   type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
   const random = (planned: Steps) =>
     pipelineOf("random", ({ job }) => {
-      const film = job(
-        "film",
-        models.video,
-        { prompt: "a boat", aspect_ratio: "16:9", duration_ms: 5000 },
-        { keep: false },
-      );
+      const film = job("film", models.video, boat, { keep: false });
       for (const [n, { model, maxCost }] of planned.entries()) {
         const options = {
           keep: false,

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { formatUsd } from "../../../src/core/kit/money.ts";
-import { createMemoryJournal, pipeline, quoteEach, runEach } from "../../../src/index.ts";
+import { createMemoryJournal, pipeline, quoteEach, runEach, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
@@ -68,6 +68,15 @@ function paperService({ speech, film, texts }: Batch): FakePaidService {
   return paidService;
 }
 
+const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+
+/** The quote of rows without problems. */
+async function quoted(show: Showrunner, rows: ReturnType<typeof rowsOf>) {
+  const quote = await quoteEach(show, spoken, rows);
+  if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+  return quote;
+}
+
 const open = (given: Batch) => openFakeShow({ paidService: paperService(given) });
 
 const chargedBy = ({ chargedMicros, chatChargedMicros }: FakePaidService) => chargedMicros + chatChargedMicros;
@@ -84,9 +93,8 @@ test("a run whose budget is what its quote says at most never pauses, whatever c
       const { status, report } = await run(spoken, { n: 0 }, { budget: formatUsd(max!) });
       expect([status, report.message]).toEqual(["succeeded", null]);
       expect(chargedBy(paidService)).toBeLessThanOrEqual(max!);
-      const rows = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
-      const batchQuote = await during(clock, quoteEach(show, spoken, rows));
-      if (!batchQuote.ok) throw new Error(JSON.stringify(batchQuote.problems));
+      const rows = rowsOf(given.rows);
+      const batchQuote = await during(clock, quoted(show, rows));
       const budget = formatUsd(batchQuote.rows.reduce((sum, { maxMicros }) => sum + maxMicros!, 0));
       const { atOnce } = given;
       const outcomes = await during(clock, runEach(show, spoken, batchQuote, { budget, atOnce, outDir }));
@@ -99,9 +107,8 @@ test("a run whose budget is what its quote says at most never pauses, whatever c
 
 test("the wallet is read once for all rows that are priced and started together, and again when it seems too small", async () => {
   const { show, clock, paidService, outDir } = await open(SAMPLE);
-  const rows = Array.from({ length: 20 }, (_, n) => ({ id: `row-${n}`, input: { n } }));
-  const quote = await during(clock, quoteEach(show, spoken, rows));
-  if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+  const rows = rowsOf(20);
+  const quote = await during(clock, quoted(show, rows));
   expect(paidService.balanceReads).toBe(1);
   const [first, ...others] = quote.rows;
   const start = (row: typeof first) => show.start(spoken, row!.row.input as { n: number }, { id: row!.row.id, outDir });
@@ -153,14 +160,13 @@ interface Lives {
 
 /** One command, typed again after each death of its process; null for the budget: only priced. */
 async function typed({ rows: count, atOnce }: Batch, { world, clock, deaths }: Lives, pot: number | null) {
-  const rows = Array.from({ length: count }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+  const rows = rowsOf(count);
   const before = chargedBy(world.paidService);
   for (;;) {
     const crashInjector = new CrashInjector(deaths.shift() ?? Number.POSITIVE_INFINITY);
     const opening = openProcess(world, crashInjector.clock(clock), crashInjector);
     const work = opening.then(async (show) => {
-      const quote = await quoteEach(show, spoken, rows);
-      if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+      const quote = await quoted(show, rows);
       const outDir = join(world.dir, "out");
       const outcomes =
         pot === null ? [] : await runEach(show, spoken, quote, { budget: formatUsd(pot), atOnce, outDir });
@@ -208,12 +214,10 @@ test("random batches, whose processes die: none stuck, nothing paid twice, never
 }, 3_600_000);
 
 test("a row that was run alone before leaves the others what is left of the budget, whatever they come to", async () => {
-  const { show, clock, paidService, outDir } = await open({ ...SAMPLE, film: 91, texts: [1628, 3587, 1, 1, 1] });
-  const rows = [0, 1].map((n) => ({ id: `row-${n}`, input: { n } }));
-  const alone = show.run(spoken, rows[1]!.input, { id: "row-1", outDir });
-  expect(await during(clock, (async () => (await alone).result())())).toMatchObject({ status: "succeeded" });
-  const quote = await during(clock, quoteEach(show, spoken, rows));
-  if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+  const { show, clock, paidService, outDir, run } = await open({ ...SAMPLE, film: 91, texts: [1628, 3587, 1, 1, 1] });
+  const rows = rowsOf(2);
+  expect(await run(spoken, rows[1]!.input, { id: "row-1", outDir })).toMatchObject({ status: "succeeded" });
+  const quote = await during(clock, quoted(show, rows));
   const outcomes = await during(
     clock,
     runEach(show, spoken, quote, { budget: formatUsd(quote.expectedMicros), outDir }),
@@ -234,40 +238,32 @@ test("rows of other batches, and those of none, draw on the one budget too [G25]
       async (given, how, shares) => {
         const world = await open(given);
         const { show, clock, paidService, outDir } = world;
-        const all = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
-        const quoted = async (rows: typeof all) => {
-          const quote = await during(clock, quoteEach(show, spoken, rows));
-          if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
-          return quote;
-        };
+        const all = rowsOf(given.rows);
+        const quotedNow = (rows: typeof all) => during(clock, quoted(show, rows));
         for (const [n, row] of all.entries()) {
           if (how[n] === "not at all") continue;
-          const quote = await quoted([row]);
+          const quote = await quotedNow([row]);
           if (how[n] === "a batch") {
             const budget = formatUsd(quote.expectedMicros);
             await during(clock, runEach(show, spoken, quote, { budget, outDir }));
             continue;
           }
-          const run = show.run(spoken, row.input, { id: row.id, budget: formatUsd(quote.expectedMicros), outDir });
-          await during(
-            clock,
-            run.then((handle) => handle.result()),
-          );
+          await world.run(spoken, row.input, { id: row.id, budget: formatUsd(quote.expectedMicros), outDir });
         }
         for (let tries = 0; tries < 5; tries++) {
-          const quote = await quoted(all);
+          const quote = await quotedNow(all);
           const before = chargedBy(paidService);
           const pot = Math.round(quote.expectedMicros * shares[tries]!);
           const options = { budget: formatUsd(pot), atOnce: given.atOnce, outDir };
           await during(clock, runEach(show, spoken, quote, options));
           expect(chargedBy(paidService)).toBeLessThanOrEqual(Math.max(pot, before));
         }
-        const quote = await quoted(all);
+        const quote = await quotedNow(all);
         for (let tries = 0, budgetMicros = quote.expectedMicros; ; tries++) {
           expect(tries).toBeLessThan(20);
           const before = chargedBy(paidService);
           const options = { budget: formatUsd(budgetMicros), atOnce: given.atOnce, outDir };
-          const outcomes = await during(clock, runEach(show, spoken, await quoted(all), options));
+          const outcomes = await during(clock, runEach(show, spoken, await quotedNow(all), options));
           expect(chargedBy(paidService)).toBeLessThanOrEqual(Math.max(budgetMicros, before));
           if (outcomes.every(({ status }) => status === "succeeded")) break;
           budgetMicros = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);

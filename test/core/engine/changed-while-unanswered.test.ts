@@ -99,34 +99,22 @@ test("A job with another prompt is none that the request made", async () => {
   expect(reasons).toEqual(["changed"]);
 });
 
-test("Where several jobs may be what a request made, it is sent again under its key", async () => {
-  const { result, world, reasons } = await changedAfter(AFTER, (one) => foreign(one, "job_a", "by night"));
-  expect(result.status).toBe("succeeded");
-  expect(reasons).toEqual([]);
-  expect(world.paidService.byKey.size).toBe(3);
-  expect(world.paidService.submits).toBe(4);
-});
+const unlisted = ({ paidService }: CrashWorld) => {
+  const client = paidService.client.bind(paidService);
+  const modelJobs = () => {
+    throw new Error("no list today");
+  };
+  paidService.client = (boundary) => Object.assign(client(boundary), { modelJobs });
+};
 
-test("Where a job without a prompt may be what a request made, it is sent again under its key", async () => {
-  const { result, world, reasons } = await changedAfter(BEFORE, (one) => foreign(one, "job_a", null));
-  expect(result.status).toBe("succeeded");
-  expect(reasons).toEqual([]);
-  expect(world.paidService.byKey.size).toBe(3);
-});
-
-test("Where the service does not list its jobs, the request is sent again under its key", async () => {
-  const { result, prompts, reasons } = await changedAfter(AFTER, ({ paidService }) => {
-    const client = paidService.client.bind(paidService);
-    paidService.client = (boundary) =>
-      Object.assign(client(boundary), {
-        modelJobs: () => {
-          throw new Error("no list today");
-        },
-      });
-  });
-  expect(result.status).toBe("succeeded");
-  expect(prompts).toEqual(["a lighthouse", "by night", "by day"]);
-  expect(reasons).toEqual([]);
+test.each<[string, string, (world: CrashWorld) => void, number]>([
+  ["several jobs may be what a request made", AFTER, (world) => foreign(world, "job_a", "by night"), 4],
+  ["a job without a prompt may be what a request made", BEFORE, (world) => foreign(world, "job_a", null), 3],
+  ["the service does not list its jobs", AFTER, unlisted, 4],
+])("Where %s, it is sent again under its key", async (_, point, meanwhile, submits) => {
+  const { result, world, reasons } = await changedAfter(point, meanwhile);
+  expect([result.status, reasons]).toEqual(["succeeded", []]);
+  expect([world.paidService.byKey.size, world.paidService.submits]).toEqual([3, submits]);
 });
 
 test("Without an accepted change the request is sent again, as it was", async () => {

@@ -4,8 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { MediaBucketError } from "../../../src/core/engine/media/media-errors.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -18,20 +17,16 @@ const looks = pipelineOf("looks", ({ job, chat, approve }) => {
 
 /** A run whose picture is here and approved, before its chat. `trouble`: what downloads come to. */
 async function approved() {
-  const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "a boat", chatMicros: 5_000 });
-  paidService.picture = () => greyPng(8);
   const downloads: { trouble: (() => Promise<never>) | null } = { trouble: null };
-  const open = paidService.client.bind(paidService);
-  paidService.client = () => {
-    const client = open();
-    const download = client.download.bind(client);
-    client.download = (...args) => downloads.trouble?.() ?? download(...args);
-    return client;
-  };
-  const world = await openFakeShow({ paidService });
+  const world = await openFakeShow({
+    says: () => "a boat",
+    chatMicros: 5_000,
+    client: ({ download }) => ({ download: (...how) => downloads.trouble?.() ?? download(...how) }),
+  });
+  world.paidService.picture = () => greyPng(8);
   await world.run(looks);
   await world.show.approve("x", "ok");
-  const resume = async () => world.resume({ pipeline: looks });
+  const resume = () => world.resume({ pipeline: looks });
   const countOf = async (type: string) =>
     (await world.journal.read("x")).filter(({ event }) => event.type === type).length;
   return { world, downloads, resume, countOf };

@@ -10,7 +10,7 @@ import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { file, pipeline, type Showrunner } from "../../../src/index.ts";
 import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const picture = pipeline("picture", {
@@ -24,10 +24,6 @@ const clone = pipeline("clone", {
     voice: job("voice", models.voiceClone, { audio: upload("sample", input.sample), name: "keeper" }),
   }),
 });
-
-async function finish({ outDir, run }: FakeShow, id: string, of: string) {
-  return run(picture, { of }, { id, outDir: join(outDir, id) });
-}
 
 /** The world's media folder, with every file in it written long ago. */
 async function agedMedia({ outDir }: FakeShow) {
@@ -57,21 +53,16 @@ describe("collecting garbage", () => {
   test("removes runs that ended long ago with their media; what younger runs name and what was returned stays", async () => {
     const world = await openFakeShow();
     const { show, clock, outDir } = world;
-    const old = await finish(world, "old", "a lamp");
-    await finish(world, "twin", "a bell");
+    const old = await world.run(picture, { of: "a lamp" }, { id: "old" });
+    await world.run(picture, { of: "a bell" }, { id: "twin" });
     await clock.advance(31 * DAY_MS);
-    const young = await finish(world, "young", "a bell");
+    const young = await world.run(picture, { of: "a bell" }, { id: "young" });
     const media = await agedMedia(world);
     const [gone, shared] = [old, young].map(({ report }) => report.steps[0]!.outputs[0]!.sha256!);
     expect(await media.hashes()).toEqual([gone, shared].toSorted());
     // The bell is still to be had from the young run.
-    const expected = {
-      runs: ["old", "twin"],
-      skipped: [],
-      reusable: 1,
-      media: { count: 1, sizeBytes: OUTPUT_BYTES },
-      handles: 1,
-    };
+    const removed = { count: 1, sizeBytes: OUTPUT_BYTES };
+    const expected = { runs: ["old", "twin"], skipped: [], reusable: 1, media: removed, handles: 1 };
     await keepHandles(world);
     expect(await show.gc({ dryRun: true })).toMatchObject({ dryRun: true, ...expected });
     expect(await namesOf(show)).toHaveLength(3);
@@ -80,35 +71,28 @@ describe("collecting garbage", () => {
     expect(await namesOf(show)).toEqual(["young"]);
     expect(await media.hashes()).toEqual([shared]);
     expect(existsSync(join(outDir, "old", old.report.steps[0]!.outputs[0]!.file!))).toBe(true);
-    expect(await show.gc()).toMatchObject({
-      dryRun: false,
-      runs: [],
-      skipped: [],
-      reusable: 0,
-      media: { count: 0, sizeBytes: 0 },
-      handles: 0,
-    });
+    const none = { runs: [], skipped: [], reusable: 0, media: { count: 0, sizeBytes: 0 }, handles: 0 };
+    expect(await show.gc()).toMatchObject({ dryRun: false, ...none });
     expect(await world.journal.handle("lasting", "a")).not.toBeNull();
   });
 
   test("keeps what a younger run reused from an older one, and that run can be reused in turn", async () => {
     const world = await openFakeShow();
-    const { show, clock, outDir } = world;
-    await finish(world, "old", "a lamp");
+    const { show, clock } = world;
+    await world.run(picture, { of: "a lamp" }, { id: "old" });
     await clock.advance(31 * DAY_MS);
-    const again = (id: string) => show.run(picture, { of: "a lamp" }, { id, outDir: join(outDir, id), reuse: true });
-    await during(clock, (await during(clock, again("young"))).result());
+    await world.run(picture, { of: "a lamp" }, { id: "young", reuse: true });
     const media = await agedMedia(world);
     expect(await show.gc()).toMatchObject({ runs: ["old"], reusable: 0, media: { count: 0 } });
     expect(await media.hashes()).toHaveLength(1);
-    const third = await during(clock, (await during(clock, again("third"))).result());
+    const third = await world.run(picture, { of: "a lamp" }, { id: "third", reuse: true });
     expect(third.cost.micros).toBe(0);
     expect(world.paidService.jobs.size).toBe(1);
   });
 
   test("goes by the requested age, and by the end of a run", async () => {
     const world = await openFakeShow();
-    await finish(world, "x", "a lamp");
+    await world.run(picture, { of: "a lamp" }, { id: "x" });
     await world.clock.advance(2 * DAY_MS);
     expect((await world.show.gc({ olderThanMs: 3 * DAY_MS })).runs).toEqual([]);
     expect((await world.show.gc({ olderThanMs: DAY_MS })).runs).toEqual(["x"]);
@@ -119,10 +103,8 @@ describe("collecting garbage", () => {
     const { show, clock, paidService } = world;
     const sample = join(mkdtempSync(join(tmpdir(), "gc-")), "sample.wav");
     writeFileSync(sample, plainWav(1000));
-    expect(
-      (await world.run(clone, { sample, of: "a lamp" }, { id: "poor", concurrency: 1, startAnyway: true })).pause
-        ?.reason,
-    ).toBe("funds");
+    const poor = await world.run(clone, { sample, of: "a lamp" }, { concurrency: 1, startAnyway: true });
+    expect(poor.pause?.reason).toBe("funds");
     await clock.advance(90 * DAY_MS);
     const media = await agedMedia(world);
     const before = await media.hashes();
@@ -131,12 +113,12 @@ describe("collecting garbage", () => {
     const upload = createHash("sha256").update(plainWav(1000)).digest("hex");
     expect(await media.hashes()).toContain(upload);
     paidService.balanceMicros = 1_000_000;
-    expect((await world.resume({ id: "poor" })).status).toBe("succeeded");
+    expect((await world.resume()).status).toBe("succeeded");
   });
 
   test("leaves a finished run for which money is held, and says so", async () => {
     const world = await openFakeShow();
-    await finish(world, "x", "a lamp");
+    await world.run(picture, { of: "a lamp" }, { id: "x" });
     const { journal, show, clock } = world;
     const held = { ...(await journal.ledger("x")), heldMicros: 20_000 };
     journal.ledger = async () => held;
@@ -150,7 +132,7 @@ describe("collecting garbage", () => {
 
   test("leaves young media alone: the event that names them may be on its way", async () => {
     const world = await openFakeShow();
-    await finish(world, "x", "a lamp");
+    await world.run(picture, { of: "a lamp" }, { id: "x" });
     await world.clock.advance(31 * DAY_MS);
     expect(await world.show.gc()).toMatchObject({ runs: ["x"], media: { count: 0 } });
     const media = await agedMedia(world);

@@ -2,8 +2,6 @@ import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { DownloadError, type JobResult } from "../../../src/core/api/index.ts";
 import type { RunResult } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -28,15 +26,8 @@ const half: Readonly<Record<string, Shows>> = {
 };
 
 async function world(shows: (world: FakeShow) => Shows): Promise<FakeShow> {
-  const opened: { world?: FakeShow } = {};
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
-    rendersMs: 0,
-    shows: (job) => (opened.world === undefined ? {} : shows(opened.world)(job)),
-  });
-  opened.world = await openFakeShow({ paidService });
-  paidService.now = () => opened.world!.clock.now();
-  return opened.world;
+  const opened: FakeShow = await openFakeShow({ rendersMs: 0, shows: (job) => shows(opened)(job) });
+  return opened;
 }
 
 const doubts = async ({ journal }: FakeShow) =>
@@ -129,19 +120,16 @@ test("Giving up a job without any output fails its step and keeps its bill; only
 });
 
 test("An output that was there and vanishes from a later answer is recorded, and fetched once it is back", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
   let reads = 0;
-  paidService.client = () => ({
-    ...client,
-    download: async (source, path, options) => {
-      reads += 1;
-      if (reads > 4) return client.download(source, path, options);
-      const reason = reads > 2 ? "expired" : "no-url";
-      throw new DownloadError("job_1 has no such output; there is nothing to download.", { reason });
-    },
+  const life = await openFakeShow({
+    client: ({ download }) => ({
+      download: async (...how) => {
+        if (++reads > 4) return download(...how);
+        const reason = reads > 2 ? "expired" : "no-url";
+        throw new DownloadError("job_1 has no such output; there is nothing to download.", { reason });
+      },
+    }),
   });
-  const life = await openFakeShow({ paidService });
   expect(whole(await life.run(pair))).toEqual(["succeeded", 2]);
   expect((await doubts(life)).length).toBeGreaterThan(0);
   expect((await life.journal.read("x")).filter(({ event }) => event.type === "output.expired")).toEqual([]);
@@ -150,19 +138,12 @@ test("An output that was there and vanishes from a later answer is recorded, and
 test("In slices a half answer is read again by time, too, and pauses the run when it stays", async () => {
   let isHalf = true;
   const life = await world(() => () => (isHalf ? { outputs: [] } : {}));
-  const { show, clock, outDir } = life;
-  const runOut = async () => {
-    for (;;) {
-      const { wakeAt } = await during(clock, show.engine.slice("x"));
-      if (wakeAt === null) return show.show("x");
-      await clock.advance(Math.max(0, wakeAt - clock.now()));
-    }
-  };
+  const { show, outDir, drive } = life;
   await show.start(pair, {}, { id: "x", outDir });
-  const paused = await runOut();
-  expect([paused.status, paused.next?.command]).toEqual(["paused", "showrunner resume x"]);
+  await drive();
+  expect(await show.show("x")).toMatchObject({ status: "paused", next: { command: "showrunner resume x" } });
   isHalf = false;
   await show.adopt("x", "a", "job_1");
-  expect((await runOut()).status).toBe("succeeded");
+  expect((await drive()).at(-1)?.status).toBe("succeeded");
   expect(life.paidService.submits).toBe(1);
 });

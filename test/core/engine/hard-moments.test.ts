@@ -51,11 +51,10 @@ async function open(
 function turnsOf(journal: JournalStore): () => number {
   let turns = 0;
   const inbox = journal.inbox.bind(journal);
-  const counted = (runId: string) => {
+  journal.inbox = (runId) => {
     turns++;
     return inbox(runId);
   };
-  Object.assign(journal, { inbox: counted });
   return () => turns;
 }
 
@@ -116,11 +115,7 @@ test("a stop stands although a submit on its way finds the wallet short", async 
 test("two steps learn at once that the asset they read expired: both continue with the copy", async () => {
   let isGone = false;
   const waiting: (() => void)[] = [];
-  const {
-    show,
-    outDir,
-    paper: paidService,
-  } = await open((client) => ({
+  const { show, outDir, paper } = await open((client) => ({
     submit: async (request, options) => {
       if (!isGone || !JSON.stringify(request.input).includes("asset_id")) return client.submit(request, options);
       await new Promise<void>((resolve) => {
@@ -136,20 +131,14 @@ test("two steps learn at once that the asset they read expired: both continue wi
   isGone = true;
   await show.approve("x", "gate");
   expect(await (await show.resume("x")).result()).toMatchObject({ status: "succeeded" });
-  expect(paidService.jobs.size).toBe(3);
+  expect(paper.jobs.size).toBe(3);
   await show.close();
 });
 
 test("an unanswered submit whose upload cannot be renewed stays unresolved, with its hold", async () => {
   let isFull = false;
   let isSent = false;
-  const {
-    show,
-    again,
-    outDir,
-    paper: paidService,
-    journal,
-  } = await open((client) => ({
+  const { show, again, outDir, paper, journal } = await open((client) => ({
     submit: async (request, options) => {
       if (isSent) throw lost(request.model);
       await client.submit(request, options);
@@ -168,8 +157,8 @@ test("an unanswered submit whose upload cannot be renewed stays unresolved, with
     status: "paused",
     pause: { reason: "unresolved" },
   });
-  expect(paidService.jobs.size).toBe(1);
-  expect((await journal.ledger("x")).heldMicros).toBe(paidService.chargedMicros);
+  expect(paper.jobs.size).toBe(1);
+  expect((await journal.ledger("x")).heldMicros).toBe(paper.chargedMicros);
   await second.close();
 });
 
@@ -177,12 +166,11 @@ test("a stop in the very moment of a commit is heard", async () => {
   const journal = createMemoryJournal();
   const stop = new AbortController();
   const commit = journal.commit.bind(journal);
-  const stopping: JournalStore["commit"] = async (made) => {
+  journal.commit = async (made) => {
     const outcome = await commit(made);
     if (made.events.some(({ type }) => type === "job.started")) stop.abort();
     return outcome;
   };
-  Object.assign(journal, { commit: stopping });
   const { show, outDir } = await open(() => ({}), { stuck: true, journal });
   const run = await show.run(two, {}, { id: "x", outDir, signal: stop.signal });
   expect(await run.result()).toMatchObject({ status: "paused", pause: { reason: "stopped" } });

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { statusesOf, stepOf } from "../../support/run-facts.ts";
 
 /** A still that is looked at before its film is made; the first ones that are looked at are not accepted. */
 function film({ refused = 0, acceptAttempts = 3 } = {}) {
@@ -19,7 +18,6 @@ function film({ refused = 0, acceptAttempts = 3 } = {}) {
   return { of, seen };
 }
 
-const statuses = ({ report }: RunResult) => Object.fromEntries(report.steps.map(({ path, status }) => [path, status]));
 const prompts = (world: FakeShow) =>
   [...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body) as { prompt: string; seed?: number });
 
@@ -30,7 +28,11 @@ test("what is accepted is used as it is, and nothing else is made", async () => 
   expect(result.status).toBe("succeeded");
   expect(world.paidService.jobs.size).toBe(2);
   expect(seen).toHaveLength(1);
-  expect(statuses(result)).toMatchObject({ "still/1-ok": "succeeded", "still/2": "skipped", "still/3-ok": "skipped" });
+  expect(statusesOf(result)).toMatchObject({
+    "still/1-ok": "succeeded",
+    "still/2": "skipped",
+    "still/3-ok": "skipped",
+  });
 });
 
 test("what is not accepted causes another attempt, with the next seed; its user waits for one that is", async () => {
@@ -54,7 +56,7 @@ test("once the attempts are used up nothing that uses it is paid", async () => {
   const result = await world.run(of);
   expect(result.status).toBe("failed");
   expect(prompts(world).map(({ prompt }) => prompt)).toEqual(["a boat", "a boat"]);
-  expect(statuses(result)).toMatchObject({ film: "skipped", "still/2-ok": "failed" });
+  expect(statusesOf(result)).toMatchObject({ film: "skipped", "still/2-ok": "failed" });
   expect(result.report.message ?? JSON.stringify(result)).toContain("it is black");
 });
 
@@ -69,7 +71,7 @@ test("a check that throws has not looked, and causes no other attempt", async ()
   const result = await world.run(of);
   expect(result.status).toBe("failed");
   expect(world.paidService.jobs.size).toBe(1);
-  expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
+  expect(statusesOf(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
 });
 
 test.each([
@@ -88,7 +90,7 @@ test.each([
     return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
   });
   const result = await world.run(of);
-  expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
+  expect(statusesOf(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
   const { reason } = stepOf(result, "still/1-ok");
   expect(reason).toContain(`\`accept\` must return null or what is wrong, not ${shown}`);
 });

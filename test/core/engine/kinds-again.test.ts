@@ -1,15 +1,12 @@
 import { writeFileSync } from "node:fs";
-import { rm, utimes } from "node:fs/promises";
+import { utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
-import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
-import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { ResumeOptions, RunResult } from "../../../src/index.ts";
-import { FILM } from "../../../src/local-service/start.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { attemptsOf, stepOf } from "../../support/run-facts.ts";
@@ -91,28 +88,6 @@ test("a run that waits for a decision is never old enough to be collected", asyn
   expect((await world.run(gated)).pause?.reason).toBe("approval");
   await world.clock.advance(400 * 24 * 3_600_000);
   expect((await world.show.gc()).runs).toEqual([]);
-});
-
-test("films, sound and pictures are measured by their bytes, and one kind is not taken for another", async () => {
-  const folder = await fastFolder("measure-");
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const written = (name: string, bytes: Uint8Array) => {
-    writeFileSync(join(folder, name), bytes);
-    return join(folder, name);
-  };
-  const film = written("film", FILM.bytes);
-  const sound = written("sound", plainWav(400));
-  const picture = written("picture", greyPng(512));
-  expect(await measureMedia(film, "video")).toEqual({
-    ...{ contentType: "video/mp4", width: 64, height: 64, durationMs: 1000, fps: 5 },
-  });
-  expect(await measureMedia(sound, "audio")).toMatchObject({ contentType: "audio/wav", durationMs: 400, width: null });
-  expect(await measureMedia(picture, "image")).toMatchObject({ contentType: "image/png", width: 512, height: 512 });
-  expect(await measureMedia(film, "audio")).toEqual({ fault: "it contains video, not only sound" });
-  expect(await measureMedia(sound, "video")).toEqual({ fault: "it contains no video (audio/wav)" });
-  expect(await measureMedia(film, "image")).toEqual({ fault: "it is video/mp4" });
-  const half = written("half", FILM.bytes.slice(0, 300));
-  expect(await measureMedia(half, "video")).toHaveProperty("fault");
 });
 
 /** The story's scenes say the kind of each step of the expansion. */

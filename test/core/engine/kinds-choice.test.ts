@@ -68,10 +68,7 @@ describe("a scoring function", () => {
 
   test("that never ends does not keep a stop waiting", async () => {
     const world = await openFakeShow();
-    let start: () => void = () => {};
-    const scoring = new Promise<void>((resolve) => {
-      start = resolve;
-    });
+    const { promise: scoring, resolve: start } = Promise.withResolvers<void>();
     const endless = scored(() => {
       start();
       return new Promise(() => {});
@@ -165,10 +162,7 @@ describe("a person's decision", () => {
   });
 
   test("takes effect at once while other steps are still under way", async () => {
-    let release: () => void = () => {};
-    const slow = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { promise: slow, resolve: release } = Promise.withResolvers<void>();
     const busy = pipelineOf("busy", ({ job, task, approve }) => {
       const face = approve("go", job("face", models.image, { prompt }));
       const waits = task("waits", {}, () => slow);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import type { Pipeline, RunResult } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
@@ -21,10 +21,6 @@ function film(provider: MockProvider, more: object = {}): Pipeline {
     film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50", ...more }),
   }));
 }
-
-const pauseOf = (result: RunResult) => (result.status === "paused" ? result.pause?.message : undefined);
-const attemptsOf = (result: RunResult, path: string) =>
-  result.report.steps.find((step) => step.path === path)!.attempts;
 
 test("a picture of a provider goes into a job of the service and a film of the service's picture into a local task", async () => {
   const provider = new MockProvider();
@@ -59,7 +55,7 @@ test("a picture of a provider goes into a job of the service and a film of the s
   expect(edited).toMatchObject({ files: [{ type: "file", mediaType: "image/png" }] });
   expect(provider.requests).toHaveLength(3);
   expect(await readFile((result.outputs as { still: { path: string } }).still.path)).toEqual(Buffer.from(greyPng(64)));
-  expect(attemptsOf(result, "still")).toMatchObject([{ cost: "0.05", unconfirmed: true, status: "completed" }]);
+  expect(stepOf(result, "still").attempts).toMatchObject([{ cost: "0.05", unconfirmed: true, status: "completed" }]);
   const costs = result.report.steps.flatMap(({ attempts }) =>
     attempts.filter(({ unconfirmed }) => unconfirmed === true),
   );
@@ -85,8 +81,8 @@ test("a film is started, then asked for until it is done; what a gateway says of
   painter.metadata = { gateway: { cost: "0.0213" } };
   const other = await openFakeShow();
   const painted = await other.run(still(painter));
-  expect(attemptsOf(painted, "still")[0]).toMatchObject({ cost: "0.0213" });
-  expect(attemptsOf(painted, "still")[0]).not.toHaveProperty("unconfirmed");
+  expect(stepOf(painted, "still").attempts[0]).toMatchObject({ cost: "0.0213" });
+  expect(stepOf(painted, "still").attempts[0]).not.toHaveProperty("unconfirmed");
 });
 
 describe("what an error proves", () => {
@@ -137,7 +133,7 @@ describe("what an error proves", () => {
     const world = await openFakeShow();
     const result = await world.run(still(provider));
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
-    const said = pauseOf(result);
+    const said = result.pause?.message;
     expect(said).toMatch(/^still: sent once to mock \(.*\); it is unknown whether anything was made or charged: /);
     expect(said).toContain("; up to $0.05 stays reserved. Check your account at mock, then pass the file");
     expect(said).toMatch(/: showrunner adopt x still <file\|none>$/);
@@ -190,7 +186,7 @@ describe("what an error proves", () => {
     failing.status = error;
     const result = await (await openFakeShow()).run(film(failing));
     expect(result).toMatchObject({ status: "failed", report: { cost: "0.50" } });
-    expect(attemptsOf(result, "film")).toMatchObject([{ unconfirmed: true, error: "Cannot connect to API" }]);
+    expect(stepOf(result, "film").attempts).toMatchObject([{ unconfirmed: true, error: "Cannot connect to API" }]);
   });
 });
 
@@ -255,6 +251,9 @@ test("a person gives the file that a provider made, or says that it made nothing
   await writeFile(file, greyPng(32));
   await world.show.adopt("x", "still", file);
   await expect(world.show.unresolved("x")).resolves.toMatchObject([{ decided: { jobId: null, isFile: true } }]);
+  // It stays until the run takes it in.
+  for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
+  expect((await world.show.gc()).media.count).toBe(0);
   const resume = async (from: FakeShow) => from.resume({ pipeline: still(provider) });
   const result = await resume(world);
   expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
@@ -265,20 +264,6 @@ test("a person gives the file that a provider made, or says that it made nothing
   await other.show.adopt("x", "still", null);
   expect(await resume(other)).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
   expect(provider.requests).toHaveLength(2);
-});
-
-test("a file that a person gave stays until the run takes it in", async () => {
-  const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
-  const world = await openFakeShow();
-  await world.run(still(provider));
-  const file = join(world.outDir, "given.png");
-  await mkdir(world.outDir, { recursive: true });
-  await writeFile(file, greyPng(32));
-  await world.show.adopt("x", "still", file);
-  for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
-  expect((await world.show.gc()).media.count).toBe(0);
-  const result = await world.resume({ pipeline: still(provider) });
-  expect(result).toMatchObject({ status: "succeeded" });
 });
 
 test("a budget holds it like any other", async () => {

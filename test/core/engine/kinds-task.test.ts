@@ -120,10 +120,7 @@ test("a failed try is repeated as often as the step allows, each in an empty fol
 test("a stop tells the task and does not wait for one that does not listen; resuming runs it again", async () => {
   let tries = 0;
   let told = false;
-  let start: () => void = () => {};
-  const started = new Promise<void>((resolve) => {
-    start = resolve;
-  });
+  const { promise: started, resolve: start } = Promise.withResolvers<void>();
   const stubborn = taskOf(async ({ signal, file }) => {
     signal.addEventListener("abort", () => {
       told = true;

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { planStep, type RunState } from "../../../src/core/journal/state.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { openShowrunner, type RunHandle, type Showrunner } from "../../../src/index.ts";
+import type { RunHandle, Showrunner } from "../../../src/index.ts";
+import { unanswered } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
@@ -33,35 +33,28 @@ function waitingFor(provider: MockProvider, busy: Promise<string>) {
 type Way = "driven" | "stopped" | "in slices";
 
 async function world(way: Way) {
-  const base = await openFakeShow({ rendersMs: 0 });
-  const { clock, journal, mediaDir, outDir, paidService } = base;
-  paidService.now = () => clock.now();
-  const client = paidService.client();
   let isSilent = true;
-  // The service makes the job, and its answer gets lost.
-  const submit: Client["submit"] = async (request, options) => {
-    const ack = await client.submit(request, options);
-    if (!isSilent || (request.input as { prompt: string }).prompt !== "lost") return ack;
-    const cause = new ConnectionError("the connection broke", { sent: true });
-    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+  const changed: Parameters<typeof openFakeShow>[0] = {
+    open: { idempotencyWindowMs: 1000 },
+    client: ({ submit }) => ({
+      // The service makes the job, and its answer gets lost.
+      submit: async (request, options) => {
+        const ack = await submit(request, options);
+        if (!isSilent || (request.input as { prompt: string }).prompt !== "lost") return ack;
+        throw unanswered(request.model, request.idempotencyKey);
+      },
+    }),
   };
-  const open = () =>
-    openShowrunner({ client: { ...client, submit }, journal, mediaDir, clock, idempotencyWindowMs: 1000 });
-  const people = [await open(), await open()] as const;
-  const [show] = people;
+  const base = await openFakeShow({ rendersMs: 0, ...changed });
+  const { clock, journal, outDir, paidService, show } = base;
+  const people = [show, (await openFakeShow({ ...base, ...changed })).show] as const;
   const { promise: busy, resolve: release } = Promise.withResolvers<string>();
   if (way !== "driven") release("done");
   const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }, "made"]);
   const code = waitingFor(provider, busy);
   const options = { id: "x", outDir, budget: "9" };
   const handles: RunHandle[] = [];
-  const slices = async () => {
-    for (;;) {
-      const { wakeAt } = await during(clock, show.engine.slice("x", { findPipeline: async () => code }));
-      if (wakeAt === null) return;
-      await clock.advance(Math.max(0, wakeAt - clock.now()));
-    }
-  };
+  const slices = () => base.drive({ findPipeline: async () => code });
   if (way === "in slices") {
     await show.start(code, {}, options);
     await slices();
@@ -94,7 +87,7 @@ async function world(way: Way) {
   const resumed = async (how: object = {}) => (await resume(show, how)).result();
   const state = () => loadRun(journal, "x");
   const events = async (): Promise<readonly RunEvent[]> => (await journal.read("x")).map(({ event }) => event);
-  return { ...base, show, people, provider, code, file, jobId: job!.jobId, resume, resumed, goOn, state, events };
+  return { ...base, people, provider, code, file, jobId: job!.jobId, resume, resumed, goOn, state, events };
 }
 
 const attemptOf = (state: RunState, step: string) => state.steps[step]!.attempts.at(-1)!;

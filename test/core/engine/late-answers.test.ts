@@ -6,6 +6,7 @@ import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { createMemoryJournal, type JournalStore, type Pipeline, type RunResult } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { overriding } from "../../support/overriding.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
@@ -53,16 +54,10 @@ const filmOf = (provider: MockProvider) =>
 /** The journal of a process that is frozen: its lease is not renewed until it thaws. */
 function frozenJournal(journal: JournalStore) {
   const thaws = Promise.withResolvers<void>();
-  const frozen = new Proxy(journal, {
-    get(target, name) {
-      const member = Reflect.get(target, name, target) as unknown;
-      if (typeof member !== "function") return member;
-      const method = member.bind(target) as (...given: unknown[]) => unknown;
-      if (name !== "renewLease") return method;
-      return async (...given: unknown[]) => {
-        await thaws.promise;
-        return method(...given);
-      };
+  const frozen = overriding(journal, {
+    async renewLease(...given) {
+      await thaws.promise;
+      return journal.renewLease(...given);
     },
   });
   return { frozen, thaw: () => thaws.resolve() };
@@ -97,11 +92,7 @@ async function takenOver(provider: SlowProvider, of: (provider: MockProvider) =>
   };
 }
 
-const resumed = ({ second, clock }: Late, of: Pipeline): Promise<RunResult> =>
-  during(
-    clock,
-    second.show.resume("x", { pipeline: of }).then((handle) => handle.result()),
-  );
+const resumed = ({ second }: Late, of: Pipeline): Promise<RunResult> => second.resume({ pipeline: of });
 
 describe("an answer of a provider that comes after its process lost the run", () => {
   test.each([

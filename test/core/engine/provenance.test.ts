@@ -7,6 +7,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { cleanJson } from "../../../src/core/engine/provenance/provenance.ts";
 import { redactText } from "../../../src/core/kit/clean-text.ts";
+import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import {
   file,
   type JournalStore,
@@ -19,6 +20,7 @@ import {
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { overriding } from "../../support/overriding.ts";
 import { everyKind, STORY } from "./fixtures/every-kind.ts";
 
 const pictures = pipeline("pictures", {
@@ -49,27 +51,15 @@ function manifestAt(...path: string[]): Manifest {
 function wav(world: FakeShow): string {
   mkdirSync(world.outDir, { recursive: true });
   const path = join(world.outDir, "speaker at home.wav");
-  const header = Buffer.alloc(44 + 8000);
-  header.write("RIFF", 0);
-  header.writeUInt32LE(header.length - 8, 4);
-  header.write("WAVEfmt ", 8);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(8000, 24);
-  header.writeUInt32LE(8000, 28);
-  header.writeUInt16LE(1, 32);
-  header.writeUInt16LE(8, 34);
-  header.write("data", 36);
-  header.writeUInt32LE(8000, 40);
-  writeFileSync(path, header);
+  writeFileSync(path, plainWav(1000));
   return path;
 }
 
 describe("each named file has a manifest beside it", () => {
   test("that lists the steps that led to it, their requests and their costs", async () => {
     const world = await openFakeShow();
-    await world.run(pictures, { look: "a lighthouse" });
+    const { report } = await world.run(pictures, { look: "a lighthouse" });
+    expect(report.steps[1]?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
     const manifest = manifestAt(world.outDir, "hero.png.json");
     expect(manifest).toMatchObject({
       manifest: 1,
@@ -102,17 +92,10 @@ describe("each named file has a manifest beside it", () => {
       build: ({ input, job }) => ({ hero: job("hero", models.image, { prompt: input.rows[0]! }) }),
     });
     await world.run(first, { rows });
-    const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(world.outDir, "hero.png.json"), "utf8")));
+    const manifest = manifestAt(world.outDir, "hero.png.json");
     const hash = createHash("sha256").update(JSON.stringify({ rows })).digest("hex");
     expect(manifest).toMatchObject({ input: null, input_sha256: hash });
     expect(manifest.steps[0]?.input).toEqual({ prompt: "picture 0" });
-  });
-
-  test("and is known to the journal and the report", async () => {
-    const world = await openFakeShow();
-    const { report } = await world.run(pictures, { look: "x" });
-    const hero = report.steps.find(({ path }) => path === "hero");
-    expect(hero?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
   });
 
   test("unless the run has manifests off", async () => {
@@ -157,18 +140,13 @@ describe("each named file has a manifest beside it", () => {
 /** The journal of a process that dies with the commit that says where its file is. */
 function dyingWithPlacement(journal: JournalStore, fate: "is made" | "is lost") {
   const { promise: died, resolve: die } = Promise.withResolvers<void>();
-  const store = new Proxy(journal, {
-    get(target, name) {
-      const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
-      if (name !== "commit") return typeof method === "function" ? method.bind(target) : method;
-      const commit: JournalStore["commit"] = async (what) => {
-        const isPlacement = what.events.some(({ type }) => type === "file.placed");
-        const outcome = isPlacement && fate === "is lost" ? null : await target.commit(what);
-        if (!isPlacement) return outcome!;
-        die();
-        return new Promise<never>(() => {});
-      };
-      return commit;
+  const store = overriding(journal, {
+    async commit(what) {
+      const isPlacement = what.events.some(({ type }) => type === "file.placed");
+      const outcome = isPlacement && fate === "is lost" ? null : await journal.commit(what);
+      if (!isPlacement) return outcome!;
+      die();
+      return new Promise<never>(() => {});
     },
   });
   return { store, died };
@@ -249,18 +227,15 @@ describe("where a voice was cloned, a manifest", () => {
     expect(JSON.stringify(manifest)).not.toContain(world.outDir);
   });
 
-  test("holds what the pipeline says, and rather what the step says", async () => {
-    const consents = [
-      [{ pipeline: "signed release 7" }, "signed release 7"],
-      [{ pipeline: "signed release 7", step: "said so on tape" }, "said so on tape"],
-    ] as const;
-    for (const [consent, statement] of consents) {
-      const world = await openFakeShow();
-      await world.run(avatar(consent), { sample: wav(world) });
-      const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
-      expect(voice_consent?.voices[0]?.statement).toBe(statement);
-      expect(voice_consent?.note).toContain("which has not been verified");
-    }
+  test.each([
+    ["pipeline", { pipeline: "signed release 7" }, "signed release 7"],
+    ["step rather", { pipeline: "signed release 7", step: "said so on tape" }, "said so on tape"],
+  ])("holds what the %s says", async (_, consent, statement) => {
+    const world = await openFakeShow();
+    await world.run(avatar(consent), { sample: wav(world) });
+    const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
+    expect(voice_consent?.voices[0]?.statement).toBe(statement);
+    expect(voice_consent?.note).toContain("which has not been verified");
   });
 });
 

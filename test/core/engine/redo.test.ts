@@ -49,9 +49,7 @@ async function waiting() {
   return {
     ...world,
     redo: (step: string, note = "warmer") => show.redo("x", step, note, posters),
-    resume: async (how: ResumeOptions) => {
-      return world.resume({ pipeline: posters, acceptChanges: true, ...how });
-    },
+    resume: (how: ResumeOptions) => world.resume({ pipeline: posters, acceptChanges: true, ...how }),
     prompts: () => [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt as string),
   };
 }

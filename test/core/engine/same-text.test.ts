@@ -34,9 +34,7 @@ async function waiting() {
   const { clock, show } = world;
   const first = await world.run(spoken);
   expect(first.status).toBe("paused");
-  const resume = async (how: ResumeOptions) => {
-    return world.resume({ pipeline: spoken, acceptChanges: true, ...how });
-  };
+  const resume = (how: ResumeOptions) => world.resume({ pipeline: spoken, acceptChanges: true, ...how });
   const drift = (how: Pick<ResumeOptions, "edit" | "everywhere">) => during(clock, show.drift("x", spoken, how));
   const values = async () => {
     const { steps } = await show.show("x");

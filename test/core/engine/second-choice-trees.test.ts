@@ -1,25 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import type { Handle, Pipeline } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
+import { apiError, unanswered } from "../../support/fake-paid-service.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 /** How the only submit of a job ends. */
-type Fate = "made" | "refused" | "retired" | "moderated" | "no capacity" | "refunded" | "charged" | "lost";
-const FATES: readonly Fate[] = [
-  "made",
-  "refused",
-  "retired",
-  "moderated",
-  "no capacity",
-  "refunded",
-  "charged",
-  "lost",
-];
+const FATES = ["made", "refused", "retired", "moderated", "no capacity", "refunded", "charged", "lost"] as const;
+type Fate = (typeof FATES)[number];
 
 interface Job {
   readonly is: "job";
@@ -156,10 +146,8 @@ test("whatever the options and their endings, what is bought is what a plain rea
               return apiError(410, "GONE");
             case "moderated":
               return apiError(422, "MODERATION_FAILED");
-            case "lost": {
-              const cause = new ConnectionError("the connection broke", { sent: true });
-              return new UnknownOutcomeError({ model, idempotencyKey: "k", cause });
-            }
+            case "lost":
+              return unanswered(model);
             default:
               return null;
           }

@@ -1,26 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import { ConnectionError } from "../../../src/core/api/index.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { failed, type Handle, type Pipeline, type RunResult } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
+import { apiError, unanswered } from "../../support/fake-paid-service.ts";
 import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { whysOf } from "../../support/run-facts.ts";
 
 /** Two pictures, of which the second is a second choice. */
-function either(settings: { readonly onModerated?: "next"; readonly awayMs?: number } = {}): Pipeline {
-  return pipelineOf("either", ({ firstOf }) => ({
-    face: firstOf(
-      "face",
-      [
-        (b) => b.job("a", models.image, { prompt: "a" }),
-        (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
-      ],
-      settings,
-    ),
-  }));
+function either(settings: { readonly onModerated?: "next" } = {}): Pipeline {
+  const options = [first, (b: StepMethods) => b.job("b", models.image, { prompt: "b", quality: "pro" })];
+  return pipelineOf("either", ({ firstOf }) => ({ face: firstOf("face", options, settings) }));
 }
+
+const first = (b: StepMethods) => b.job("a", models.image, { prompt: "a" });
+const second = (b: StepMethods) => b.job("b", models.image, { prompt: "b" });
 
 const isFirst = (body: unknown) => JSON.stringify(body).includes('"a"');
 
@@ -61,9 +56,7 @@ describe("the second of two options", () => {
   });
 
   test("is never begun while the answer for the first is unknown", async () => {
-    const lost = (model: string) =>
-      new UnknownOutcomeError({ model, idempotencyKey: "k", cause: new TypeError("socket hang up") });
-    const world = await openFakeShow({ refuses: (model, body) => (isFirst(body) ? lost(model) : null) });
+    const world = await openFakeShow({ refuses: (model, body) => (isFirst(body) ? unanswered(model) : null) });
     const result = await ran(world, either());
     expect(result.status).toBe("paused");
     expect(whysOf(result)["face/2/b"]).toBe("waiting: null");
@@ -105,10 +98,7 @@ describe("the second of two options", () => {
     const conditional = pipelineOf("conditional", ({ firstOf, job }) => {
       const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
       return {
-        face: firstOf("face", [
-          (b) => b.job("a", models.image, { prompt: "a" }),
-          (b) => b.job("b", models.image, { prompt: "b" }, { when: failed(x) }),
-        ]),
+        face: firstOf("face", [first, (b) => b.job("b", models.image, { prompt: "b" }, { when: failed(x) })]),
       };
     });
     const result = await ran(world, conditional);
@@ -154,10 +144,7 @@ describe("the second of two options", () => {
 test("what a second choice made up for is not made again with what failed", async () => {
   let isOut = true;
   const of = pipelineOf("made-up-for", ({ firstOf, job }) => ({
-    face: firstOf("face", [
-      (b) => b.job("a", models.image, { prompt: "a" }),
-      (b) => b.job("b", models.image, { prompt: "b" }),
-    ]),
+    face: firstOf("face", [first, second]),
     other: job("other", models.image, { prompt: "a" }),
   }));
   const world = await openFakeShow({ refuses: (_, body) => (isOut && isFirst(body) ? apiError(400, "NO") : null) });
@@ -205,10 +192,7 @@ describe("a plan with second choices", () => {
 
   test("says which option is out already, and runs without it", async () => {
     const of = pipelineOf("out", ({ firstOf }) => ({
-      face: firstOf("face", [
-        (b) => b.job("a", "image-9", { prompt: "a" }),
-        (b) => b.job("b", models.image, { prompt: "b" }),
-      ]),
+      face: firstOf("face", [(b) => b.job("a", "image-9", { prompt: "a" }), second]),
     }));
     const world = await openFakeShow();
     const quote = await world.show.quote(of, {});
@@ -244,10 +228,7 @@ describe("a plan with second choices", () => {
 
   test("is refused where the last option cannot be made", async () => {
     const of = pipelineOf("last", ({ firstOf }) => ({
-      face: firstOf("face", [
-        (b) => b.job("a", models.image, { prompt: "a" }),
-        (b) => b.job("b", "image-9", { prompt: "b" }),
-      ]),
+      face: firstOf("face", [first, (b) => b.job("b", "image-9", { prompt: "b" })]),
     }));
     const { problems } = await quoted(of);
     expect(problems).toMatchObject([{ code: "unknown-model", step: "face/2/b" }]);
@@ -267,7 +248,7 @@ describe("a plan with second choices", () => {
     ],
   ])("refuses an option with %s", async (_, option: (b: StepMethods, job: StepMethods["job"]) => Handle, said) => {
     const of = pipelineOf("bad", ({ firstOf, job }) => ({
-      face: firstOf("face", [(b) => option(b, job) as never, (b) => b.job("b", models.image, { prompt: "b" })]),
+      face: firstOf("face", [(b) => option(b, job) as never, second]),
     }));
     const { problems } = await quoted(of);
     expect(problems.map(({ code, step, message }) => `${code} ${step}: ${message}`)).toContainEqual(
@@ -278,10 +259,7 @@ describe("a plan with second choices", () => {
   test("keeps what is inside of an option to itself", async () => {
     const of = pipelineOf("leak", ({ firstOf, job }) => {
       let inside: Handle<"image", "single"> | null = null;
-      const face = firstOf("face", [
-        (b) => (inside = b.job("a", models.image, { prompt: "a" })),
-        (b) => b.job("b", models.image, { prompt: "b" }),
-      ]);
+      const face = firstOf("face", [(b) => (inside = b.job("a", models.image, { prompt: "a" })), second]);
       return { face, again: job("again", models.image, { prompt: "again", images: [inside!] }) };
     });
     expect((await quoted(of)).problems).toMatchObject([{ code: "foreign-handle", step: "again" }]);

@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
+import { stepOf } from "../../support/run-facts.ts";
 import { isFull } from "../../support/sample.ts";
 
 const looks: Pipeline = pipelineOf("looks", ({ job, chat, takes, expand }) => {
@@ -39,14 +40,8 @@ async function waiting() {
         const { prompt: of, seed } = JSON.parse(body) as { prompt: string; seed?: number };
         return of === prompt ? [seed] : [];
       }),
-    resume: async (how: ResumeOptions) => {
-      return world.resume(how);
-    },
   };
 }
-
-const stepOf = ({ report }: Awaited<ReturnType<Awaited<ReturnType<typeof waiting>>["resume"]>>, path: string) =>
-  report.steps.find((step) => step.path === path)!;
 
 test("a take that the run came without is made by no rerun of it alone: that is refused, and one with the take before it is not", async () => {
   const { show, clock, resume, bodies } = await waiting();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { LocalWork, Slice } from "../../../src/core/engine/slice/run-slices.ts";
+import type { LocalWork } from "../../../src/core/engine/slice/run-slices.ts";
 import { JournalNewerVersionError } from "../../../src/core/journal/errors.ts";
 import { retireHolder, thisHolder } from "../../../src/core/journal/host.ts";
 import type { LeaseHolder } from "../../../src/core/journal/store.ts";
@@ -32,37 +32,7 @@ const counted = (calls: string[]) =>
     return { image: job("image", models.image, { prompt: words }) };
   });
 
-const fake = async (options: Parameters<typeof openFakeShow>[0] = {}) => {
-  const world = await openFakeShow(options);
-  world.paidService.now = () => world.clock.now();
-  return world;
-};
-
 const begin = ({ show, outDir }: FakeShow, what: Pipeline) => show.start(what, {}, { id: "x", outDir });
-
-/** An engine that wakes the run whenever it is due; how often it did. */
-async function runOut(
-  world: FakeShow,
-  more: Parameters<FakeShow["show"]["engine"]["slice"]>[1] = {},
-): Promise<Slice[]> {
-  const slices: Slice[] = [];
-  for (;;) {
-    const slice = await during(world.clock, world.show.engine.slice("x", more));
-    slices.push(slice);
-    if (slice.wakeAt === null) return slices;
-    expect(slices.length).toBeLessThan(100);
-    await world.clock.advance(Math.max(0, slice.wakeAt - world.clock.now()));
-  }
-}
-
-/** The same with time that stands still during a slice. */
-async function wakeUntilOver({ show, clock }: FakeShow): Promise<void> {
-  for (;;) {
-    const { wakeAt } = await show.engine.slice("x");
-    if (wakeAt === null) return;
-    await clock.advance(Math.max(0, wakeAt - clock.now()));
-  }
-}
 
 /** One slice in a process of its own, which may die at a boundary. */
 async function mortalSlice(world: FakeShow, dieAt: number): Promise<void> {
@@ -72,7 +42,7 @@ async function mortalSlice(world: FakeShow, dieAt: number): Promise<void> {
 
 describe("A run that is driven in slices", () => {
   test("is parked while a job renders: no lease, and nothing is read before it is due", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     await begin(world, chain);
     const first = await world.show.engine.slice("x");
     expect(first.status).toBe("running");
@@ -91,7 +61,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("polls a job at once when a webhook hints at it", async () => {
-    const world = await fake({ rendersMs: 1_000 });
+    const world = await openFakeShow({ rendersMs: 1_000 });
     await begin(world, chain);
     await world.show.engine.slice("x");
     await world.clock.advance(1_500);
@@ -109,7 +79,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("tells a process that keeps the run of a webhook that came to another one", async () => {
-    const { paidService, journal, clock, mediaDir, outDir } = await fake();
+    const { paidService, journal, clock, mediaDir, outDir } = await openFakeShow();
     const told: string[] = [];
     const client = { ...paidService.client(), notify: (jobId: string) => void told.push(jobId) };
     const show = await openShowrunner({ client, journal, clock, mediaDir, notify: false });
@@ -126,29 +96,29 @@ describe("A run that is driven in slices", () => {
   });
 
   test("rests at a decision, and goes on with the next slice after it", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     await begin(world, gated);
-    expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused", wakeAt: null });
+    expect((await world.drive()).at(-1)).toMatchObject({ status: "paused", wakeAt: null });
     expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused" });
     await world.show.approve("x", "gate");
-    expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded", wakeAt: null });
+    expect((await world.drive()).at(-1)).toMatchObject({ status: "succeeded", wakeAt: null });
     expect(world.paidService.submits).toBe(2);
   });
 
   test("stays stopped once a stop was read, and goes on when a person resumes it", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     await begin(world, chain);
     await world.show.engine.slice("x");
     await world.show.stop("x");
-    expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused" });
+    expect((await world.drive()).at(-1)).toMatchObject({ status: "paused" });
     expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused", wakeAt: null });
     await world.show.engine.slice("x", { resume: {} });
-    expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded" });
+    expect((await world.drive()).at(-1)).toMatchObject({ status: "succeeded" });
     expect(world.paidService.submits).toBe(3);
   });
 
   test("whose local work is delegated is parked until that tells what came of it; a second answer changes nothing", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     const calls: string[] = [];
     const code = counted(calls);
     await begin(world, code);
@@ -163,7 +133,7 @@ describe("A run that is driven in slices", () => {
     await world.show.engine.work(work!, how);
     await world.show.engine.work(work!, how);
     expect(calls).toEqual(["words", "words"]);
-    expect((await runOut(world, how)).at(-1)).toMatchObject({ status: "succeeded" });
+    expect((await world.drive(how)).at(-1)).toMatchObject({ status: "succeeded" });
     await world.show.engine.work(work!, how);
     expect(calls).toHaveLength(2);
     expect(works).toHaveLength(1);
@@ -172,7 +142,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("goes on although its delegated work was performed before the engine said that it has it", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     const code = counted([]);
     await begin(world, code);
     const findPipeline = async () => code;
@@ -183,11 +153,11 @@ describe("A run that is driven in slices", () => {
     };
     const slice = await during(world.clock, world.show.engine.slice("x", { findPipeline, delegate }));
     expect(slice.wakeAt! - world.clock.now()).toBeLessThan(60_000);
-    expect((await runOut(world, { findPipeline, delegate })).at(-1)).toMatchObject({ status: "succeeded" });
+    expect((await world.drive({ findPipeline, delegate })).at(-1)).toMatchObject({ status: "succeeded" });
   });
 
   test("whose delegated work died with its process is looked at anew, and asks for it at once", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     const code = counted([]);
     const works: LocalWork[] = [];
     const how = {
@@ -214,7 +184,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("whose delegated work is lost asks for it again", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     const code = counted([]);
     await begin(world, code);
     const works: LocalWork[] = [];
@@ -227,9 +197,9 @@ describe("A run that is driven in slices", () => {
   });
 
   test("learns how long its jobs take, and counts the time in which it was parked as driven", async () => {
-    const world = await fake({ rendersMs: 60_000 });
+    const world = await openFakeShow({ rendersMs: 60_000 });
     await begin(world, chain);
-    await wakeUntilOver(world);
+    await world.drive();
     const took = (await world.journal.results({ runId: "x" })).map((result) => result.tookMs ?? 0);
     expect(took).toHaveLength(3);
     // It is noticed with the poll after it.
@@ -240,17 +210,17 @@ describe("A run that is driven in slices", () => {
   });
 
   test("does not learn from a job that nobody looked at for a while", async () => {
-    const world = await fake({ rendersMs: 60_000 });
+    const world = await openFakeShow({ rendersMs: 60_000 });
     await begin(world, chain);
     await world.show.engine.slice("x");
     await world.clock.advance(3_600_000);
-    await wakeUntilOver(world);
+    await world.drive();
     const took = (await world.journal.results({ runId: "x" })).map(({ step, tookMs }) => [step, tookMs !== undefined]);
     expect(Object.fromEntries(took)).toEqual({ look: false, one: true, two: true });
   });
 
   test("looks at the wallet when it waits for funds, writes nothing meanwhile, and goes on once they are there", async () => {
-    const world = await fake({ balanceMicros: 0 });
+    const world = await openFakeShow({ balanceMicros: 0 });
     const { show, clock, paidService, journal, outDir } = world;
     await show.start(chain, {}, { id: "x", outDir, startAnyway: true });
     const slice = (waitForFundsMs: number) => during(clock, show.engine.slice("x", { waitForFundsMs }));
@@ -263,11 +233,11 @@ describe("A run that is driven in slices", () => {
     expect(await journal.run("x")).toEqual(row);
     paidService.balanceMicros = 1_000_000_000;
     expect((await slice(60_000)).status).toBe("running");
-    expect((await runOut(world)).at(-1)?.status).toBe("succeeded");
+    expect((await world.drive()).at(-1)?.status).toBe("succeeded");
   });
 
   test("is left to others, with a plain message, by a process that has not its code", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     const calls: string[] = [];
     await begin(world, counted(calls));
     const left = await world.show.engine.slice("x", { findPipeline: async () => null });
@@ -277,14 +247,14 @@ describe("A run that is driven in slices", () => {
     expect(await world.show.engine.slice("x", { findPipeline: async () => null, delegate })).toMatchObject(left);
     expect(left.wakeAt).toBeGreaterThan(world.clock.now());
     expect((await world.journal.run("x"))!.lease).toBeNull();
-    expect((await runOut(world, { findPipeline: async () => counted(calls) })).at(-1)).toMatchObject({
+    expect((await world.drive({ findPipeline: async () => counted(calls) })).at(-1)).toMatchObject({
       status: "succeeded",
     });
     expect(calls).toEqual(["words"]);
   });
 
   test("that a newer program went on with is left to it: the lease is given back at once", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     await begin(world, chain);
     await world.show.engine.slice("x");
     const newer = await openShowrunner({
@@ -304,7 +274,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("is told busy while another process drives it, which is left alone", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     await begin(world, chain);
     const handle = await world.show.resume("x");
     await world.clock.advance(100);
@@ -313,18 +283,18 @@ describe("A run that is driven in slices", () => {
   });
 
   test("gives other runs their turn once it has lasted long enough, and is due at once", async () => {
-    const world = await fake();
+    const world = await openFakeShow();
     await begin(world, chain);
     const end = new AbortController();
     end.abort();
     const slice = await world.show.engine.slice("x", { signal: end.signal });
     expect(slice.wakeAt).toBeLessThanOrEqual(world.clock.now());
-    expect((await runOut(world, { signal: end.signal })).at(-1)).toMatchObject({ status: "succeeded" });
+    expect((await world.drive({ signal: end.signal })).at(-1)).toMatchObject({ status: "succeeded" });
     expect(world.paidService.submits).toBe(3);
   });
 
   test("comes to the same end as a run that is driven hot, with the same submits, whichever wakes come and whenever a slice dies", async () => {
-    const hot = await fake();
+    const hot = await openFakeShow();
     const wanted = (await hot.run(chain)).report;
     const wake = fc.record({
       afterMs: fc.constantFrom(0, 1, 500, 3_000, 20_000),
@@ -332,13 +302,13 @@ describe("A run that is driven in slices", () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(wake, { maxLength: 8 }), async (wakes) => {
-        const world = await fake();
+        const world = await openFakeShow();
         await begin(world, chain);
         for (const { afterMs, dieAt } of wakes) {
           await world.clock.advance(afterMs);
           await mortalSlice(world, dieAt ?? Number.POSITIVE_INFINITY);
         }
-        await runOut(world);
+        await world.drive();
         const { status, cost, steps } = await world.show.show("x");
         expect({ status, cost, paths: steps.map(({ path }) => path) }).toEqual({
           status: wanted.status,

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { overriding } from "../../support/overriding.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
 const one = pipelineOf("one", ({ job }) => ({ face: job("face", models.image, { prompt: "grey" }) }));
@@ -10,18 +11,13 @@ test("A run that a worker takes before the process that wrote it down is followe
   const inner = createMemoryJournal();
   const worker = await openFakeShow({ journal: inner });
   const works: Promise<unknown>[] = [];
-  const journal: JournalStore = new Proxy(inner, {
-    get(store, name) {
-      const own = Reflect.get(store, name) as unknown;
-      if (typeof own !== "function") return own;
-      return async (...args: readonly unknown[]) => {
-        const said: unknown = await Reflect.apply(own, store, args);
-        if (name !== "createRun") return said;
-        const taken = await worker.show.resume("x");
-        works.push(during(worker.clock, taken.result()));
-        for await (const update of taken.events()) if ("event" in update) break;
-        return said;
-      };
+  const journal = overriding(inner, {
+    async createRun(...run) {
+      const created = await inner.createRun(...run);
+      const taken = await worker.show.resume("x");
+      works.push(during(worker.clock, taken.result()));
+      for await (const update of taken.events()) if ("event" in update) break;
+      return created;
     },
   });
   const { run } = await openFakeShow({ journal, paidService: worker.paidService });

@@ -2,10 +2,7 @@ import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { Client } from "../../../src/core/api/index.ts";
 import type { RunHandle } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 
@@ -23,36 +20,35 @@ function removeCopiesIn(folder: string): void {
 }
 
 test("A stop while a lost copy is fetched again for its named file is obeyed, and the next resume places it", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
   const downloads: string[] = [];
   let asked = 0;
   let isStopped = false;
   let isWritten = false;
   const started = Promise.withResolvers<RunHandle>();
-  paidService.client = () =>
-    ({
-      ...client,
-      async download(source: { readonly jobId: string }, path: string, options: { readonly signal: AbortSignal }) {
+  const world = await openFakeShow({
+    client: ({ download }) => ({
+      async download(source, path, options) {
+        const signal = options!.signal!;
+        const { jobId } = source as { readonly jobId: string };
         asked++;
-        options.signal.throwIfAborted();
-        const isAgain = downloads.includes(source.jobId);
-        downloads.push(source.jobId);
+        signal.throwIfAborted();
+        const isAgain = downloads.includes(jobId);
+        downloads.push(jobId);
         if (isAgain && !isStopped) {
           isStopped = true;
           // How far the run has come when its handle is there is a matter of moments.
           const run = await started.promise;
-          const aborted = new Promise((resolve) => options.signal.addEventListener("abort", resolve));
+          const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
           void run.stop();
           await aborted;
           // It ends only once the stop is in the journal.
           while (!isWritten) await new Promise(setImmediate);
-          options.signal.throwIfAborted();
+          signal.throwIfAborted();
         }
-        return client.download(source as never, path, options);
+        return download(source, path, options);
       },
-    }) as unknown as Client;
-  const world = await openFakeShow({ paidService });
+    }),
+  });
   const { show, clock, outDir, journal } = world;
   const commit = journal.commit.bind(journal);
   let copies = 0;

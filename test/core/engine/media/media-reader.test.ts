@@ -2,9 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createCanvas } from "@napi-rs/canvas";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MediaReader, measureMedia, readingFor } from "../../../../src/core/engine/media/media-reader.ts";
-import { greyPng } from "../../../../src/core/kit/placeholder-media.ts";
+import { greyPng, plainWav } from "../../../../src/core/kit/placeholder-media.ts";
+import { FILM } from "../../../../src/local-service/start.ts";
 import { fastFolder } from "../../../../src/testing/surroundings.ts";
 import { PIXEL } from "../../../support/tiny-media.ts";
 import { LOOPING_AVIF, LOOPING_WEBM } from "./support/looping-media.ts";
@@ -20,6 +22,46 @@ async function written(name: string, bytes: Uint8Array): Promise<string> {
   await writeFile(path, bytes);
   return path;
 }
+
+test("films, sound and pictures are measured by their bytes, and one kind is not taken for another", async () => {
+  const film = await written("film", FILM.bytes);
+  const sound = await written("sound", plainWav(400));
+  const picture = await written("picture", greyPng(512));
+  expect(await measureMedia(film, "video")).toEqual({
+    ...{ contentType: "video/mp4", width: 64, height: 64, durationMs: 1000, fps: 5 },
+  });
+  expect(await measureMedia(sound, "audio")).toMatchObject({ contentType: "audio/wav", durationMs: 400, width: null });
+  expect(await measureMedia(picture, "image")).toMatchObject({ contentType: "image/png", width: 512, height: 512 });
+  expect(await measureMedia(film, "audio")).toEqual({ fault: "it contains video, not only sound" });
+  expect(await measureMedia(sound, "video")).toEqual({ fault: "it contains no video (audio/wav)" });
+  expect(await measureMedia(film, "image")).toEqual({ fault: "it is video/mp4" });
+  const half = await written("half", FILM.bytes.slice(0, 300));
+  expect(await measureMedia(half, "video")).toHaveProperty("fault");
+});
+
+function picture(type: "png" | "jpeg" | "webp" | "gif" | "avif"): Promise<Buffer> {
+  const canvas = createCanvas(40, 24);
+  canvas.getContext("2d").fillRect(0, 0, 9, 9);
+  return type === "png" ? canvas.encode("png") : canvas.encode(type as "jpeg");
+}
+
+test.each(["png", "jpeg", "webp", "gif", "avif"] as const)("the size of %s is read without decoding", async (type) => {
+  const bytes = await picture(type);
+  expect(await measureMedia(await written(type, bytes), "image")).toEqual({
+    ...{ contentType: `image/${type}`, width: 40, height: 24, durationMs: null, fps: null },
+  });
+  const half = await written(`half-${type}`, bytes.subarray(0, bytes.length - 20));
+  expect(await measureMedia(half, "image")).toEqual({
+    fault: expect.stringContaining(`it is truncated (image/${type}): `),
+  });
+});
+
+test("a photograph that EXIF turns on its side has the size that people see", async () => {
+  const jpeg = await picture("jpeg");
+  const turned = Buffer.from("ffe1002245786966000049492a0008000000010012010300010000000600000000000000", "hex");
+  const path = await written("turned", Buffer.concat([jpeg.subarray(0, 2), turned, jpeg.subarray(2)]));
+  expect(await measureMedia(path, "image")).toMatchObject({ width: 24, height: 40 });
+});
 
 test("a picture with a box of no size is refused at once", async () => {
   const path = await written("looping.avif", LOOPING_AVIF);
