@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClientOptions, createClient } from "../../src/core/api/index.ts";
-import { createMemoryJournal, openShowrunner } from "../../src/index.ts";
+import {
+  createMemoryJournal,
+  openShowrunner,
+  type Pipeline,
+  type ResumeOptions,
+  type RunOptions,
+} from "../../src/index.ts";
 import { AnsweringService, ORIGIN } from "./answering-service.ts";
 import { skippingClock } from "./simulated-clock.ts";
 
@@ -23,5 +29,10 @@ export async function openAnswering(
   const home = join(folder, `${++worlds}`);
   const mediaDir = join(home, "media");
   const show = await openShowrunner({ client, journal, clock, follow: "poll", mediaDir, ...options });
-  return { service, show, journal, clock, client, home, outDir: join(home, "out") };
+  const outDir = join(home, "out");
+  /** Runs the pipeline, as run `x` unless the options name another, until it ends or pauses. */
+  const run = async (pipeline: Pipeline, input: unknown = {}, more: RunOptions = {}) =>
+    (await show.run(pipeline, input, { id: "x", outDir, ...more })).result();
+  const resume = async (more: ResumeOptions = {}) => (await show.resume("x", more)).result();
+  return { service, show, journal, clock, client, home, outDir, run, resume };
 }

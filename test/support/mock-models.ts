@@ -1,5 +1,6 @@
 import type { ImageModelV4, SpeechModelV4, Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
 import { greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
+import { pipelineOf } from "./pipelines.ts";
 import { TINY_MP4 } from "./tiny-media.ts";
 
 /** How a request to a mock ends: with a result, with an error, or never. `made`: the work was done despite the error. */
@@ -128,3 +129,15 @@ export function apiCallError(
   error.name = "AI_APICallError";
   return error;
 }
+
+/** A pipeline of one picture by the provider. */
+export const pictureBy = (provider: MockProvider, more: object = {}) =>
+  pipelineOf("still", ({ generate }) => ({
+    still: generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05", ...more }),
+  }));
+
+/** A pipeline of one film by the provider, which starts an operation. */
+export const filmBy = (provider: MockProvider, more: object = {}) =>
+  pipelineOf("film", ({ generate }) => ({
+    film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50", ...more }),
+  }));

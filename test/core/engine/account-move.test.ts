@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/core/api/index.ts";
 import { accountOf } from "../../../src/core/journal/record.ts";
 import type { ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { builtInCatalog, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { apiError, FakePaidService, unanswered } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 
 const gated = pipelineOf("gated", ({ job, approve }) => {
   const face = job("face", models.image, { prompt: "a face" });

@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { RunPlanned } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal, pipeline } from "../../../src/index.ts";
-import { unanswered } from "../../support/fake-paid-service.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pictures } from "../../support/pipelines.ts";
+import { type FakeShow, models, openFakeShow, pictures, unanswered } from "../../support/engine.ts";
 
 const minutes = 60_000;
 

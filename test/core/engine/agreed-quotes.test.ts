@@ -1,13 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { DAY_MS } from "../../../src/core/kit/duration.ts";
 import { formatUsd, parseUsd } from "../../../src/core/kit/money.ts";
 import { OverBudgetError, pipeline, QuoteRefusedError, type RunResult, type Showrunner } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
+import { during, type FakeShow, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** So many pictures, each with its own prompt. */
 const pictures = pipeline("pictures", {

@@ -13,8 +13,7 @@ import { fold } from "../../../src/core/journal/events.ts";
 import type { Pipeline } from "../../../src/index.ts";
 import { LATE_MODEL, PRICE_MICROS } from "../../support/answering-service.ts";
 import { openAnswering } from "../../support/answering-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { sampled } from "../../support/sample.ts";
+import { pipelineOf, sampled } from "../../support/engine.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const alone = pipelineOf("alone", ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }));
@@ -99,10 +98,9 @@ async function open({ kind, before, answer }: Cell) {
 /** Drives a run into the answer, looks, then lets the service answer rightly and goes on to the end. */
 async function walk(cell: Cell) {
   const { kind, answer } = cell;
-  const { service, show, journal, mend, outDir, client } = await open(cell);
+  const { service, show, journal, mend, client, run, resume } = await open(cell);
   const made = kind === "submit" && answer === "400 media" ? given : scenarios[kind].pipeline;
-  const run = await show.run(made, {}, { id: "x", outDir, ...(kind === "reuse" && { reuse: true }) });
-  const first = await run.result();
+  const first = await run(made, {}, kind === "reuse" ? { reuse: true } : {});
   const events = await journal.read("x");
   const away = events.filter(({ event }) => event.type === "service.unavailable").length;
   const state = fold(events)!;
@@ -112,7 +110,7 @@ async function walk(cell: Cell) {
   const failed = first.report.steps.find(({ status }) => status === "failed");
   const rerun = failed === undefined ? {} : { rerun: [failed.path] };
   const isOver = first.status !== "paused" && failed === undefined;
-  const last = isOver ? first : await (await show.resume("x", { pipeline: made, compare: false, ...rerun })).result();
+  const last = isOver ? first : await resume({ pipeline: made, compare: false, ...rerun });
   const { verdict } = expected(cell);
   const found = {
     ...{ answer, verdict },
@@ -196,10 +194,9 @@ test("a 402 that passes is never a want of funds, however long it lasts; once it
   expect(found).toEqual(cells.map(expected));
   expect(found.map(({ pause }) => pause)).not.toContain("funds");
   for (const kind of ["submit", "chat", "upload"] as const) {
-    const { service, show, outDir, client } = await open({ kind, before: "first send", answer });
+    const { service, show, client, run } = await open({ kind, before: "first send", answer });
     service.fault = { ...service.fault!, times: 3 };
-    const run = await show.run(scenarios[kind].pipeline, {}, { id: "x", outDir });
-    expect(await run.result(), kind).toMatchObject({ status: "succeeded", pause: null });
+    expect(await run(scenarios[kind].pipeline), kind).toMatchObject({ status: "succeeded", pause: null });
     expect([service.jobs.size, service.chats.length]).toEqual(kind === "chat" ? [0, 1] : [1, 0]);
     await show.close();
     await client.close();

@@ -4,11 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Reference } from "../../../src/core/plan/plan.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, type RunResult } from "../../../src/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during } from "../../support/fake-showrunner.ts";
-import { isFull } from "../../support/sample.ts";
-import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { builtInCatalog, during, FakePaidService, isFull, SimulatedClock } from "../../support/engine.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
 const value = (step: string): Reference => ({ $ref: { step, as: "value", output: 0 } });

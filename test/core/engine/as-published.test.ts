@@ -5,10 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../../src/core/api/index.ts";
 import { createWebhookReceiver } from "../../../src/fleet/worker/index.ts";
 import { createMemoryJournal, model, openShowrunner } from "../../../src/index.ts";
+import { pipelineOf, skippingClock } from "../../support/engine.ts";
 import { fakeService, json, type Reply } from "../../support/fake-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { signedHeaders, signingKey } from "../../support/signed-webhook.ts";
-import { skippingClock } from "../../support/simulated-clock.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 // Every answer as the service publishes it today, with nulls, values and fields that nobody knows yet.

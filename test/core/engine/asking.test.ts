@@ -4,9 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { askStatus } from "../../../src/core/engine/generate/ask-status.ts";
 import type { VideoModel } from "../../../src/core/plan/kinds/generate.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { settle } from "../../support/simulated-clock.ts";
+import { during, type FakeShow, openFakeShow, pipelineOf, settle } from "../../support/engine.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 
 type Reply = () => Response | Promise<Response>;
@@ -211,15 +209,19 @@ describe("A status call", () => {
 describe("A status that can never be read", () => {
   const unread = () => Response.json({ video: null });
 
+  async function passing({ clock }: FakeShow, seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed++) {
+      await settle();
+      await clock.advance(1_000);
+    }
+  }
+
   /** Asked for a while, then stopped. */
   async function stopped(minutes: number) {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", unread);
     const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
-    for (let passed = 0; passed < minutes * 60_000; passed += 1_000) {
-      await settle();
-      await world.clock.advance(1_000);
-    }
+    await passing(world, minutes * 60);
     await world.show.stop("x");
     const result = await during(world.clock, handle.result());
     return { world, model, result };
@@ -251,10 +253,7 @@ describe("A status that can never be read", () => {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", unread);
     const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
-    for (let passed = 0; passed < 180; passed += 1) {
-      await settle();
-      await world.clock.advance(1_000);
-    }
+    await passing(world, 180);
     await world.show.adopt("x", "film", null);
     expect(await during(world.clock, handle.result())).toMatchObject({ status: "failed", report: { held: "0.00" } });
   });
@@ -270,10 +269,7 @@ describe("A status that can never be read", () => {
     const { world, model } = await stopped(3);
     model.reply = () => Response.json({ detail: "Request is still in progress" }, { status: 400 });
     const handle = await world.show.resume("x", { pipeline: boat(model) });
-    for (let passed = 0; passed < 90; passed += 1) {
-      await settle();
-      await world.clock.advance(1_000);
-    }
+    await passing(world, 90);
     await expect(world.show.adopt("x", "film", null)).rejects.toThrow("film is running, not unresolved");
     model.reply = film;
     expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });

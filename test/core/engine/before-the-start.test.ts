@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const two = pipelineOf("two", ({ job }) => ({
   a: job("a", models.image, { prompt: "a" }),

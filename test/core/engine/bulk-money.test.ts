@@ -4,15 +4,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { formatUsd } from "../../../src/core/kit/money.ts";
 import { createMemoryJournal, pipeline, quoteEach, runEach, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 

@@ -3,10 +3,7 @@ import { describe, expect, test } from "vitest";
 import { dayAt, instantText, parseCap, spendingLimits } from "../../../src/core/engine/money/spending.ts";
 import { checkTags } from "../../../src/core/kit/tags.ts";
 import type { OpenOptions, ResumeOptions, RunOptions } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pictures } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
-import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { isFull, openFakeShow, pictures, SimulatedClock } from "../../support/engine.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

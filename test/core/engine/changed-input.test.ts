@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { models, openFakeShow } from "../../support/engine.ts";
 
 const before = z.object({ words: z.string(), seed: z.string().transform(Number) });
 const given = { words: "two", seed: "7" };

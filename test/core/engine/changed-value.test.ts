@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { Showrunner } from "../../../src/index.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 type Value = NonNullable<NonNullable<Parameters<Showrunner["approve"]>[2]>["value"]>;
 

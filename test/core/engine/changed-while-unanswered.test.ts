@@ -2,15 +2,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal, type Pipeline, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector, type Moment, timesOf } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
+import { builtInCatalog, FakePaidService, isFull, models, pipelineOf } from "../../support/engine.ts";
 
 const catalog = builtInCatalog();
 let folder: string;

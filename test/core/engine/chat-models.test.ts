@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { inspect } from "../../../src/film/index.ts";
 import { openShowrunner, pipeline } from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { models, pipelineOf } from "../../support/engine.ts";
 
 const journal = join(mkdtempSync(join(tmpdir(), "chat-models-")), "journal.db");
 const asks = { prompt: "a boat" };

@@ -1,12 +1,9 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { MediaBucketError } from "../../../src/core/engine/media/media-errors.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const looks = pipelineOf("looks", ({ job, chat, approve }) => {
   const picture = job("picture", models.image, { prompt: "x" });

@@ -2,14 +2,10 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal, type OpenOptions, openShowrunner, type RunOptions } from "../../../src/index.ts";
 import { checkedCaller } from "../../../src/studio/handler/callers.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { during, FakePaidService, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const gated = pipelineOf("gated", ({ job, approve }) => {
   const still = job("still", models.image, { prompt: "a quay" });

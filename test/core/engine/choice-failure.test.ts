@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 type OnFailure = "continue" | "failFast";
 type Build = Parameters<Pipeline["build"]>[0];

@@ -3,9 +3,7 @@ import { z } from "zod";
 import { catalogOf, type JsonSchema } from "../../../src/core/catalog/index.ts";
 import { createMemoryJournal, openShowrunner, type Showrunner } from "../../../src/index.ts";
 import { start } from "../../local-service/support/service.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { catalogWith, entryOf } from "../families/support.ts";
 
 /** Which level is meant without one is published nowhere: `standard` by default, or none. */
@@ -81,12 +79,8 @@ test.each([
     says: () => said,
   });
   const grown = pipelineOf("grown", ({ chat, expand }) => {
-    const plot = chat(
-      "plot",
-      "chat-1",
-      { prompt: "x" },
-      { schema: z.object({ scenes: z.array(z.string()) }), maxCost: "1" },
-    );
+    const schema = z.object({ scenes: z.array(z.string()) });
+    const plot = chat("plot", "chat-1", { prompt: "x" }, { schema, maxCost: "1" });
     const films = expand(
       "films",
       plot.at("scenes"),

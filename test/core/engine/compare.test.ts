@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { models, openFakeShow } from "../../support/engine.ts";
 
 /** voice → three lines; a picture beside them. */
 const lines = pipeline("lines", {

@@ -1,13 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import { comparedParts } from "../../../src/core/view/compared.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 type Fate = "made" | "refused" | "moderated" | "refunded" | "charged";
 const part = fc.record({

@@ -2,13 +2,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, pipeline, type RunOptions } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { models, pipelineOf, skippingClock } from "../../support/engine.ts";
 import { type HttpProxy, type PassingAnswer, startProxy } from "../../support/proxy.ts";
-import { skippingClock } from "../../support/simulated-clock.ts";
 
 let service: LocalService;
 let proxy: HttpProxy;

@@ -3,10 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const picture = pipelineOf("picture", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
 

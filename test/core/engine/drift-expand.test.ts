@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
-import type { ResumeOptions, RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { attemptsOf, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 interface Edit {
   readonly prompt?: (scene: string, index: number) => string;
@@ -36,13 +33,6 @@ async function ran(): Promise<FakeShow> {
   return world;
 }
 
-async function resumed({ resume }: FakeShow, options: ResumeOptions): Promise<RunResult> {
-  return resume({ acceptChanges: true, ...options });
-}
-
-const attemptsOf = ({ report }: RunResult) =>
-  Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
-
 describe("drift of steps that a value led to", () => {
   test("the same code asks for the same, expansions included", async () => {
     const { clock, show } = await ran();
@@ -60,7 +50,7 @@ describe("drift of steps that a value led to", () => {
     ]);
     expect([...drift.stale].sort()).toEqual(["poster", "shots", "shots/shot-1"]);
     expect(drift.totalMicros).toEqual({ min: 200_000, max: 200_000 });
-    const result = await resumed(world, { pipeline: changed });
+    const result = await world.resume({ acceptChanges: true, pipeline: changed });
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ story: 1, shots: 0, poster: 2, "shots/shot-0": 1, "shots/shot-1": 2 });
     expect(world.paidService.chats.size).toBe(1);
@@ -77,7 +67,7 @@ describe("drift of steps that a value led to", () => {
       { from: "shots/shot-1", to: "pictures/shot-1" },
     ]);
     expect(drift).toMatchObject({ stale: [], changed: [], added: [], removed: [] });
-    const result = await resumed(world, { pipeline: renamed });
+    const result = await world.resume({ acceptChanges: true, pipeline: renamed });
     expect(result.status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(3);
     expect(attemptsOf(result)).toEqual({
@@ -94,7 +84,7 @@ describe("drift of steps that a value led to", () => {
     const asked = scenes({ question: "tell it again" });
     const drift = await during(world.clock, world.show.drift("x", asked));
     expect(drift.stale).toEqual(["story", "shots", "poster"]);
-    const result = await resumed(world, { pipeline: asked });
+    const result = await world.resume({ acceptChanges: true, pipeline: asked });
     expect(result.status).toBe("succeeded");
     // The answer is the same, and so are the pictures; the poster uses just what it used.
     expect(attemptsOf(result)).toEqual({ story: 2, shots: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 });
@@ -106,8 +96,7 @@ describe("drift of steps that a value led to", () => {
     const broken = scenes({ fails: true });
     const drift = await during(world.clock, world.show.drift("x", broken));
     expect(drift.problems).toMatchObject([{ code: "build", step: "shots" }]);
-    await expect(
-      during(world.clock, world.show.resume("x", { pipeline: broken, acceptChanges: true })),
-    ).rejects.toThrow("The plan has 1 problem");
+    const refused = world.resume({ pipeline: broken, acceptChanges: true });
+    await expect(refused).rejects.toThrow("The plan has 1 problem");
   });
 });

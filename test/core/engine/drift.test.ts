@@ -2,7 +2,6 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { failed, file } from "../../../src/core/define/index.ts";
 import { fold } from "../../../src/core/journal/events.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
@@ -13,9 +12,7 @@ import {
   pipeline,
   type RunDocument,
 } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 /** face → poster → film, and a jingle beside them. */
 const film = (

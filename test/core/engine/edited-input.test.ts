@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { Draft } from "../../../src/core/plan/draft.ts";
 import { type Overlay, type StepEdits, withEdits, withOverlay } from "../../../src/core/plan/index.ts";
 import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** How an edit is refused: the error, and what it says or of which step. */
 interface Refused {

@@ -2,11 +2,8 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { type Pipeline, type ResumeOptions, text } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
+import { during, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** How a line of a film comes to its captions, who looks at them, and what else says it. */
 const line = fc.record({

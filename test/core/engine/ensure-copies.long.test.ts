@@ -3,11 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { openShowrunner, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { models, pipelineOf, stepOf } from "../../support/engine.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), "sound-copy-"));

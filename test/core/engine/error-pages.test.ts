@@ -1,18 +1,16 @@
 /** A download that answers 200 with something else than the output, or with a part of it: only the output itself is kept. */
+
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { type Client, createClient } from "../../../src/core/api/index.ts";
 import { damageOf } from "../../../src/core/engine/media/media-reader.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { MockProvider, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL, TINY_MP4 } from "../../support/tiny-media.ts";
 
 const XML = '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>';

@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const many = pipeline("many", {
   input: z.object({ count: z.number() }),

@@ -2,15 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { ConnectionError, DownloadError, type Priority } from "../../../src/core/api/index.ts";
 import { type Client, createMemoryJournal, openShowrunner, type RunResult } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { apiError, during, FakePaidService, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "expiry-"));

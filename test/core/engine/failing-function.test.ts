@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { reasonLines } from "../../../src/cli/commands/follow.ts";
 import type { Pipeline, pipeline } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const here = import.meta.filename;
 

@@ -2,19 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
-import {
-  file,
-  type Pipeline,
-  pipeline,
-  quorum,
-  type RunEvent,
-  type RunHandle,
-  type RunResult,
-} from "../../../src/index.ts";
+import { file, type Pipeline, pipeline, quorum, type RunEvent, type RunHandle } from "../../../src/index.ts";
+import { models, pipelineOf, statusesOf, stepOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const SPEED = 50;
@@ -34,10 +24,6 @@ function eventsOf(run: RunHandle) {
   };
 }
 
-const statuses = (result: RunResult) =>
-  Object.fromEntries(result.report.steps.map(({ path, status }) => [path, status]));
-const reasonOf = (result: RunResult, path: string) => result.report.steps.find((step) => step.path === path)?.reason;
-
 /** Three clips, and a film of those that there are. */
 const film = (onFailure: "continue" | "failFast" | ReturnType<typeof quorum>) =>
   pipelineOf("film", ({ job }) => {
@@ -51,9 +37,9 @@ describe("on the local service", () => {
     const before = world.service.stats();
     const result = await through(film("continue"));
     expect(result.status).toBe("partial");
-    expect(statuses(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "skipped" });
-    expect(reasonOf(result, "two")).toContain("INTERNAL");
-    expect(reasonOf(result, "film")).toBe("needs two, which failed");
+    expect(statusesOf(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "skipped" });
+    expect(stepOf(result, "two").reason).toContain("INTERNAL");
+    expect(stepOf(result, "film").reason).toBe("needs two, which failed");
     const { clips } = result.outputs as { readonly clips: readonly ({ readonly path: string } | null)[] };
     expect(clips.map((clip) => clip !== null)).toEqual([true, false, true]);
     await expect(readFile(clips[0]!.path)).resolves.toBeInstanceOf(Buffer);
@@ -66,12 +52,12 @@ describe("on the local service", () => {
   test("quorum: the film is made of the two available clips, and the run lists what is missing", async () => {
     world.service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
     const result = await through(film(quorum(2)));
-    expect(statuses(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "succeeded" });
+    expect(statusesOf(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "succeeded" });
     expect(result.status).toBe("partial");
     world.service.faults([{ kind: "fail_job", prompt: "clip t", retryable: false }]);
     const short = await through(film(quorum(2)));
-    expect(statuses(short).film).toBe("skipped");
-    expect(reasonOf(short, "film")).toContain("needs 2 results but has 1");
+    expect(statusesOf(short).film).toBe("skipped");
+    expect(stepOf(short, "film").reason).toContain("needs 2 results but has 1");
   });
 
   test("quorum of the pipeline: the run has succeeded with two of three", async () => {
@@ -94,12 +80,8 @@ describe("on the local service", () => {
       "fast",
       ({ job }) => {
         const bad = job("bad", models.image, { prompt: "bad" });
-        const slow = job("slow", models.video, {
-          prompt: "slow",
-          duration_ms: 4000,
-          aspect_ratio: "16:9",
-          resolution: "720p",
-        });
+        const film = { prompt: "slow", duration_ms: 4000, aspect_ratio: "16:9", resolution: "720p" } as const;
+        const slow = job("slow", models.video, film);
         const after = [1, 2, 3].map((n) => job(`after-${n}`, models.image, { prompt: `${n}` }, { after: [slow] }));
         return { bad, slow, after };
       },
@@ -115,14 +97,14 @@ describe("on the local service", () => {
     await happened((event) => event.type === "step.finished", 1);
     world.service.clock.real();
     const result = await run.result();
-    expect(statuses(result)).toEqual({
+    expect(statusesOf(result)).toEqual({
       bad: "failed",
       slow: "succeeded",
       ...Object.fromEntries([1, 2, 3].map((n) => [`after-${n}`, "cancelled"])),
     });
     expect(world.service.stats().jobs_created - before).toBe(2);
     expect(result.status).toBe("partial");
-    expect(reasonOf(result, "after-1")).toBe("bad failed, which stops the run");
+    expect(stepOf(result, "after-1").reason).toBe("bad failed, which stops the run");
     const slow = stepOf(result, "slow");
     expect(slow.attempts).toMatchObject([{ n: 1, status: "completed" }]);
     expect(slow.outputs).toMatchObject([{ status: "COMPLETED", sha256: expect.any(String), file: "slow.mp4" }]);
@@ -137,7 +119,7 @@ describe("on the local service", () => {
     });
     const result = await through(faces);
     expect(result.status).toBe("partial");
-    expect(statuses(result)).toEqual({ faces: "partial" });
+    expect(statusesOf(result)).toEqual({ faces: "partial" });
     const [step] = result.report.steps;
     expect(step!.outputs.map(({ status }) => status)).toEqual(["COMPLETED", "FAILED", "COMPLETED"]);
     expect(step!.outputs.map(({ file: name }) => name !== null)).toEqual([true, false, true]);

@@ -1,11 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 
 const still = pipeline("still", {
   input: z.object({ prompt: z.string().default("grey") }),

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { explainError } from "../../../src/cli/explain-error.ts";
 import { parseConcurrency } from "../../../src/cli/input/quote-options.ts";
 import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
 import { isShowrunnerError } from "../../../src/index.ts";
 import { errorText } from "../../../src/studio/mcp/tool-error.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** Names that every object seems to have. */
 const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];

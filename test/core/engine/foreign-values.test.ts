@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { isTooDeep } from "../../../src/core/kit/json-text.ts";
 import { guarded, plainName } from "../../../src/core/run/resolve.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const LOOKALIKE = { $file: { sha256: "a".repeat(64), contentType: "image/png" }, $$file: 1 };
 

@@ -5,12 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { file, pipeline, type Showrunner } from "../../../src/index.ts";
-import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, models, OUTPUT_BYTES, openFakeShow } from "../../support/engine.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const picture = pipeline("picture", {

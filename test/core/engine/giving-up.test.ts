@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { ConnectionError } from "../../../src/core/api/index.ts";
 import { openShowrunner } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const TASKS = 30;
 

@@ -1,14 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { sleep } from "../../../src/core/api/index.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { thisHolder } from "../../../src/core/journal/host.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { createMemoryJournal, type JournalStore, pipeline, type RunOptions } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { attemptsOf } from "../../support/run-facts.ts";
+import { attemptsOf, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** Ten pictures and a poster of the first; those whose prompt says so fail. */
 const shop = pipeline("shop", {
@@ -277,15 +274,13 @@ describe("run with an id that exists", () => {
     const handle = await followed(world);
     const result = await during(world.clock, handle.result());
     expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
-    const continues = await followed(world);
-    expect(await during(world.clock, continues.result())).toMatchObject({ status: "succeeded" });
+    expect(await world.run(shop, { size: "xx" })).toMatchObject({ status: "succeeded" });
   });
 
   test("a budget for one that another process drives is applied once that one has paused it", async () => {
     const pause = { type: "run.paused", reason: "budget", message: ownText("too dear") } as const;
     const world = await heldElsewhere(pause);
-    const handle = await followed(world, { budget: "7" });
-    const result = await during(world.clock, handle.result());
+    const result = await world.run(shop, { size: "xx" }, { budget: "7" });
     expect(result).toMatchObject({ status: "succeeded", report: { budget: "7.00" } });
   });
 
@@ -297,11 +292,8 @@ describe("run with an id that exists", () => {
         reason: "stopped",
         message: ownText("stopped on request"),
       });
-      const handle = await followed(world, limits);
-      expect(await during(world.clock, handle.result())).toMatchObject({
-        status: "paused",
-        pause: { reason: "stopped" },
-      });
+      const paused = { status: "paused", pause: { reason: "stopped" } };
+      expect(await world.run(shop, { size: "xx" }, limits)).toMatchObject(paused);
       expect(world.paidService.jobs.size).toBe(0);
     },
   );

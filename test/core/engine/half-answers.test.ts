@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { DownloadError, type JobResult } from "../../../src/core/api/index.ts";
 import type { RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const pair = pipelineOf("pair", ({ job }) => ({
   a: job("a", models.image, { prompt: "a", num_outputs: 2 }).outputs(),

@@ -2,12 +2,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { type Client, UnknownOutcomeError } from "../../../src/core/api/index.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const two = pipelineOf(

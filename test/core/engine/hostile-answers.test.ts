@@ -3,10 +3,7 @@ import { dirname } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
+import { apiCallError, isFull, MockProvider, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { leaksIn, secretForms } from "../../support/secret-forms.ts";
 
 const KEY = "sk-hostile-0123456789abcdefABCDEF";

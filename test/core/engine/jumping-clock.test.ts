@@ -1,10 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError } from "../../../src/core/api/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const hourMs = 3_600_000;
 const lifeMs = 24 * hourMs;

@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { statusesOf, stepOf } from "../../support/run-facts.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf, statusesOf, stepOf } from "../../support/engine.ts";
 
 /** A still that is looked at before its film is made; the first ones that are looked at are not accepted. */
 function film({ refused = 0, acceptAttempts = 3 } = {}) {

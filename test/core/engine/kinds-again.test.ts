@@ -3,13 +3,9 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import type { ResumeOptions, RunResult } from "../../../src/index.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { attemptsOf, stepOf } from "../../support/run-facts.ts";
+import { attemptsOf, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });
 
@@ -34,10 +30,6 @@ const scenes = pipelineOf("scenes", ({ chat, expand, task, job }) => {
   return { shots, count: sheet.value, poster: job("poster", models.image, { prompt: "poster", images: [sheet] }) };
 });
 
-async function resumed(world: FakeShow, options: ResumeOptions): Promise<RunResult> {
-  return world.resume({ pipeline: scenes, ...options });
-}
-
 const growing = (_: unknown, nth: number) => JSON.stringify({ scenes: ["boats", "gulls", "nets"].slice(0, 2 + nth) });
 
 describe("rerun", () => {
@@ -46,7 +38,7 @@ describe("rerun", () => {
     expect(attemptsOf(await world.run(scenes))).toEqual({
       ...{ story: 1, shots: 0, sheet: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 },
     });
-    const again = await resumed(world, { rerun: ["story"] });
+    const again = await world.resume({ pipeline: scenes, rerun: ["story"] });
     expect(again).toMatchObject({ status: "succeeded", outputs: { count: 3 } });
     // The sheet came out the same, so that what takes it in is not paid for again.
     expect(attemptsOf(again)).toMatchObject({ story: 2, "shots/shot-2": 1, poster: 1 });
@@ -60,7 +52,7 @@ describe("rerun", () => {
   test("one step of an expansion leaves the others as they are", async () => {
     const world = await openFakeShow({ says: growing });
     await world.run(scenes);
-    const again = await resumed(world, { rerun: ["shots/shot-1"] });
+    const again = await world.resume({ pipeline: scenes, rerun: ["shots/shot-1"] });
     expect(again.status).toBe("succeeded");
     expect(attemptsOf(again)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 2, poster: 1 });
     expect(world.paidService.chats.size).toBe(1);

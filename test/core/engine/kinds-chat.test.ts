@@ -1,14 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { type ChatRequest, ConnectionError } from "../../../src/core/api/index.ts";
 import { eventText } from "../../../src/core/journal/events.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Reference } from "../../../src/core/plan/plan.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { apiError, during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 import { isFull } from "../../support/sample.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { RunResult } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { statusesOf } from "../../support/run-facts.ts";
+import { during, models, openFakeShow, pipelineOf, statusesOf } from "../../support/engine.ts";
 
 const prompt = "a face";
 
@@ -189,12 +186,8 @@ describe("a person's decision", () => {
   test("about a value lets just that value pass", async () => {
     const world = await openFakeShow({ says: () => '{"lines":["one","two"]}' });
     const told = pipelineOf("told", ({ chat, approve, task }) => {
-      const story = chat(
-        "story",
-        "chat-1",
-        { prompt },
-        { schema: z.object({ lines: z.array(z.string()) }), maxCost: "1" },
-      );
+      const schema = z.object({ lines: z.array(z.string()) });
+      const story = chat("story", "chat-1", { prompt }, { schema, maxCost: "1" });
       const line = approve("line", story.at("lines").at(1));
       return { loud: task("loud", { line }, (given) => given.line.toUpperCase()).value };
     });

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
-import type { Pipeline } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const told = z.object({ scenes: z.array(z.object({ prompt: z.string() })) });
 const says = (count: number) => () =>
@@ -13,13 +9,14 @@ const says = (count: number) => () =>
 const unquoted = (model: string) => (model === "upscale-1" ? null : 100_000);
 
 /** A chat that tells scenes, and a picture of each. */
-function scenesOf(bounds: { maxSteps: number; maxCost?: string }): Pipeline {
+function scenesOf(bounds: { maxSteps: number; maxCost?: string }, drawn: (prompt: string) => object = () => ({})) {
   return pipelineOf("scenes", ({ chat, expand }) => {
     const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
     const shots = expand(
       "shots",
       story.at("scenes"),
-      (scenes, words) => scenes.map(({ prompt }, index) => words.job(`shot-${index}`, models.image, { prompt })),
+      (scenes, words) =>
+        scenes.map(({ prompt }, index) => words.job(`shot-${index}`, models.image, { prompt, ...drawn(prompt) })),
       bounds,
     );
     return { shots };
@@ -62,17 +59,7 @@ describe("an expansion that may not be", () => {
 
   test("for mistakes tells all of them", async () => {
     const world = await openFakeShow({ says: says(2) });
-    const wrong = pipelineOf("wrong", ({ chat, expand }) => {
-      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-      const shots = expand(
-        "shots",
-        story.at("scenes"),
-        (scenes, words) =>
-          scenes.map(({ prompt }, index) => words.job(`shot-${index}`, "image-1", { prompt, colour: "red" })),
-        { maxSteps: 5 },
-      );
-      return { shots };
-    });
+    const wrong = scenesOf({ maxSteps: 5 }, () => ({ colour: "red" }));
     const reason = stepOf(await world.run(wrong), "shots").reason;
     expect(reason).toMatch(/shots\/shot-0 input\.colour: .*; shots\/shot-1 input\.colour: /s);
     expect(world.paidService.jobs.size).toBe(0);
@@ -80,20 +67,10 @@ describe("an expansion that may not be", () => {
 
   test("because its function throws says what it threw", async () => {
     const world = await openFakeShow({ says: says(1) });
-    const throwing = pipelineOf("throwing", ({ chat, expand }) => {
-      const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
-      const shots = expand(
-        "shots",
-        story.at("scenes"),
-        (scenes, words) => {
-          if (scenes.length > 0) throw new Error("no scene is good enough");
-          return words.job("never", models.image, { prompt: "x" });
-        },
-        { maxSteps: 5 },
-      );
-      return { shots };
+    const throwing = scenesOf({ maxSteps: 5 }, (prompt) => {
+      throw new Error(`${prompt} is not good enough`);
     });
-    expect(stepOf(await world.run(throwing), "shots").reason).toMatch(/no scene is good enough/);
+    expect(stepOf(await world.run(throwing), "shots").reason).toMatch(/scene 0 is not good enough/);
   });
 });
 

@@ -1,26 +1,10 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
-
-/** A pipeline of one picture by a provider. */
-function still(provider: MockProvider, more: object = {}): Pipeline {
-  return pipelineOf("still", ({ generate }) => ({
-    still: generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05", ...more }),
-  }));
-}
-
-function film(provider: MockProvider, more: object = {}): Pipeline {
-  return pipelineOf("film", ({ generate }) => ({
-    film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50", ...more }),
-  }));
-}
+import { during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
+import { apiCallError, filmBy, MockProvider, pictureBy } from "../../support/mock-models.ts";
 
 test("a picture of a provider goes into a job of the service and a film of the service's picture into a local task", async () => {
   const provider = new MockProvider();
@@ -71,7 +55,7 @@ test("a film is started, then asked for until it is done; what a gateway says of
   const provider = new MockProvider("gateway");
   provider.pending = 3;
   const world = await openFakeShow();
-  const result = await world.run(film(provider));
+  const result = await world.run(filmBy(provider));
   expect(result.status).toBe("succeeded");
   expect([provider.requests.length, provider.asked]).toEqual([1, 4]);
   expect(provider.requests[0]).toMatchObject({ headers: { "idempotency-key": expect.stringMatching(/^sr1_/) } });
@@ -80,7 +64,7 @@ test("a film is started, then asked for until it is done; what a gateway says of
   const painter = new MockProvider("gateway");
   painter.metadata = { gateway: { cost: "0.0213" } };
   const other = await openFakeShow();
-  const painted = await other.run(still(painter));
+  const painted = await other.run(pictureBy(painter));
   expect(stepOf(painted, "still").attempts[0]).toMatchObject({ cost: "0.0213" });
   expect(stepOf(painted, "still").attempts[0]).not.toHaveProperty("unconfirmed");
 });
@@ -94,7 +78,7 @@ describe("what an error proves", () => {
   test.each(never)("after %s nothing is held, and the step fails", async (_, throws) => {
     const provider = new MockProvider("mock", [{ throws }]);
     const world = await openFakeShow();
-    const result = await world.run(still(provider));
+    const result = await world.run(pictureBy(provider));
     expect(result.status).toBe("failed");
     expect(provider.requests).toHaveLength(1);
     expect(result.report).toMatchObject({ cost: "0.00", held: "0.00" });
@@ -111,11 +95,11 @@ describe("what an error proves", () => {
       "made",
     ]);
     const world = await openFakeShow();
-    expect((await world.run(still(provider))).status).toBe("succeeded");
+    expect((await world.run(pictureBy(provider))).status).toBe("succeeded");
     expect([provider.requests.length, provider.made]).toEqual([3, 1]);
 
     const away = new MockProvider("mock", [{ throws: refused }]);
-    const result = await (await openFakeShow()).run(still(away));
+    const result = await (await openFakeShow()).run(pictureBy(away));
     expect(result).toMatchObject({ status: "failed", report: { held: "0.00", cost: "0.00" } });
     expect(away.requests).toHaveLength(6);
   });
@@ -131,7 +115,7 @@ describe("what an error proves", () => {
   test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again [G1]", async (_, throws) => {
     const provider = new MockProvider("mock", [{ throws, made: true }]);
     const world = await openFakeShow();
-    const result = await world.run(still(provider));
+    const result = await world.run(pictureBy(provider));
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
     const said = result.pause?.message;
     expect(said).toMatch(/^still: sent once to mock \(.*\); it is unknown whether anything was made or charged: /);
@@ -142,7 +126,7 @@ describe("what an error proves", () => {
       command: "showrunner adopt x still",
       note: 'shows what to look for; then add the provider\'s file, or "none", to the command',
     });
-    const again = await world.resume({ pipeline: still(provider) });
+    const again = await world.resume({ pipeline: pictureBy(provider) });
     expect(again.status).toBe("paused");
     expect([provider.requests.length, provider.made]).toEqual([1, 1]);
   });
@@ -150,17 +134,17 @@ describe("what an error proves", () => {
   test("where the author allows it, a lost answer counts as spent and the request is sent again", async () => {
     const throws = new Error("socket hang up");
     const provider = new MockProvider("mock", [{ throws, made: true }, "made"]);
-    const result = await (await openFakeShow()).run(still(provider, { repeatable: true }));
+    const result = await (await openFakeShow()).run(pictureBy(provider, { repeatable: true }));
     expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.10", held: "0.00" } });
     expect(provider.made).toBe(2);
     const always = new MockProvider("mock", [{ throws }]);
-    expect((await (await openFakeShow()).run(still(always, { repeatable: true }))).status).toBe("failed");
+    expect((await (await openFakeShow()).run(pictureBy(always, { repeatable: true }))).status).toBe("failed");
     expect(always.requests).toHaveLength(3);
   });
 
   test("under a documented key a start without an answer is sent again and made once [G1]", async () => {
     const provider = new MockProvider("gateway", [{ throws: new Error("socket hang up"), made: true }, "made"]);
-    const result = await (await openFakeShow()).run(film(provider));
+    const result = await (await openFakeShow()).run(filmBy(provider));
     expect(result.status).toBe("succeeded");
     const keys = provider.requests.map(({ headers }) => (headers as Record<string, string>)["idempotency-key"]);
     expect([provider.requests.length, provider.made, new Set(keys).size]).toEqual([2, 1, 1]);
@@ -168,7 +152,7 @@ describe("what an error proves", () => {
 
   test("without one it is unresolved", async () => {
     const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
-    const result = await (await openFakeShow()).run(film(provider));
+    const result = await (await openFakeShow()).run(filmBy(provider));
     expect(result).toMatchObject({ status: "paused", report: { held: "0.50" } });
     expect(provider.requests[0]).toMatchObject({ headers: {} });
   });
@@ -180,11 +164,11 @@ describe("what an error proves", () => {
       if (provider.asked === 2) provider.status = null;
       return error();
     };
-    expect((await (await openFakeShow()).run(film(provider))).status).toBe("succeeded");
+    expect((await (await openFakeShow()).run(filmBy(provider))).status).toBe("succeeded");
 
     const failing = new MockProvider();
     failing.status = error;
-    const result = await (await openFakeShow()).run(film(failing));
+    const result = await (await openFakeShow()).run(filmBy(failing));
     expect(result).toMatchObject({ status: "failed", report: { cost: "0.50" } });
     expect(stepOf(result, "film").attempts).toMatchObject([{ unconfirmed: true, error: "Cannot connect to API" }]);
   });
@@ -212,7 +196,7 @@ test.each([
     isSaidAgain = true;
     return error();
   };
-  const result = await world.run(film(provider));
+  const result = await world.run(filmBy(provider));
   expect(result).toMatchObject({ status: "succeeded" });
   expect(provider.made).toBe(1);
 });
@@ -220,7 +204,7 @@ test.each([
 test("a worker without the code sends nothing, and leaves the request to one that has it", async () => {
   const provider = new MockProvider();
   const world = await openFakeShow();
-  await world.show.start(still(provider), {}, { id: "x", outDir: world.outDir });
+  await world.show.start(pictureBy(provider), {}, { id: "x", outDir: world.outDir });
   const slice = (of: Pipeline | null) =>
     during(world.clock, world.show.engine.slice("x", { findPipeline: async () => of, anew: true }));
   expect(await slice(null)).toMatchObject({ status: "left" });
@@ -229,8 +213,8 @@ test("a worker without the code sends nothing, and leaves the request to one tha
   }));
   const said = "still was planned with mock.image:painter, but the code now uses mock.image:another";
   expect(await slice(other)).toMatchObject({ status: "left", message: expect.stringContaining(said) });
-  let ended = await slice(still(provider));
-  while (ended.status === "running") ended = await slice(still(provider));
+  let ended = await slice(pictureBy(provider));
+  while (ended.status === "running") ended = await slice(pictureBy(provider));
   expect(ended).toMatchObject({ status: "succeeded" });
   expect(provider.requests).toHaveLength(1);
 });
@@ -239,7 +223,7 @@ test("a person gives the file that a provider made, or says that it made nothing
   const throws = new Error("socket hang up");
   const provider = new MockProvider("mock", [{ throws, made: true }]);
   const world = await openFakeShow();
-  await world.run(still(provider));
+  await world.run(pictureBy(provider));
   await expect(world.show.unresolved("x")).resolves.toMatchObject([
     { step: "still", provider: "mock", candidates: [] },
   ]);
@@ -254,13 +238,13 @@ test("a person gives the file that a provider made, or says that it made nothing
   // It stays until the run takes it in.
   for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
   expect((await world.show.gc()).media.count).toBe(0);
-  const resume = async (from: FakeShow) => from.resume({ pipeline: still(provider) });
+  const resume = async (from: FakeShow) => from.resume({ pipeline: pictureBy(provider) });
   const result = await resume(world);
   expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
   expect(result.report.steps[0]).toMatchObject({ outputs: [{ width: 32, file: "still.png" }] });
 
   const other = await openFakeShow();
-  await other.run(still(provider));
+  await other.run(pictureBy(provider));
   await other.show.adopt("x", "still", null);
   expect(await resume(other)).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
   expect(provider.requests).toHaveLength(2);
@@ -269,7 +253,7 @@ test("a person gives the file that a provider made, or says that it made nothing
 test("a budget holds it like any other", async () => {
   const provider = new MockProvider();
   const world = await openFakeShow();
-  await expect(world.run(still(provider), {}, { budget: "0.04" })).rejects.toThrow("The plan costs 0.05 USD");
+  await expect(world.run(pictureBy(provider), {}, { budget: "0.04" })).rejects.toThrow("The plan costs 0.05 USD");
   const two = pipelineOf("two", ({ generate }) => ({
     a: generate("a", provider.image(), { prompt: "a" }, { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` }),
     b: generate(
@@ -286,7 +270,7 @@ test("the key of an account that a provider quotes in its answer is not kept", a
   const said = "Incorrect key sk-proj-abcdefghijklmnop0123 for https://api.example.com/v1?token=abc";
   const provider = new MockProvider("mock", [{ throws: apiCallError(401, said) }]);
   const world = await openFakeShow();
-  const result = await world.run(still(provider));
+  const result = await world.run(pictureBy(provider));
   const journal = JSON.stringify(await world.journal.read("x"));
   expect(result.status).toBe("failed");
   expect(journal).not.toMatch(/sk-proj|token=abc/);

@@ -1,13 +1,9 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import type { LocalFile, Pipeline, TaskContext } from "../../../src/index.ts";
-import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { during, models, OUTPUT_BYTES, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const picture = greyPng(512);
 

@@ -2,16 +2,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { planStep, type RunState } from "../../../src/core/journal/state.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { RunHandle, Showrunner } from "../../../src/index.ts";
-import { unanswered } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, MockProvider, models, openFakeShow, pipelineOf, unanswered } from "../../support/engine.ts";
 
 /** A run that waits for a person in every way: two unanswered requests, a choice and an approval. `busy` keeps it driven. */
 function waitingFor(provider: MockProvider, busy: Promise<string>) {

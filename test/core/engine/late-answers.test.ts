@@ -4,11 +4,9 @@ import { describe, expect, test } from "vitest";
 import { JournalDiskFullError, JournalRecordError } from "../../../src/core/journal/errors.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { createMemoryJournal, type JournalStore, type Pipeline, type RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+import { during, type FakeShow, openFakeShow, SimulatedClock } from "../../support/engine.ts";
+import { apiCallError, filmBy, MockProvider, pictureBy } from "../../support/mock-models.ts";
 import { overriding } from "../../support/overriding.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 const LEASE_MS = 30_000;
 
@@ -40,16 +38,6 @@ class SlowProvider extends MockProvider {
     };
   }
 }
-
-const pictureOf = (provider: MockProvider) =>
-  pipelineOf("late", ({ generate }) => ({
-    made: generate("made", provider.image(), { prompt: "a boat" }, { maxCost: "0.05" }),
-  }));
-
-const filmOf = (provider: MockProvider) =>
-  pipelineOf("late", ({ generate }) => ({
-    made: generate("made", provider.startingVideo(), { prompt: "a boat" }, { maxCost: "0.50" }),
-  }));
 
 /** The journal of a process that is frozen: its lease is not renewed until it thaws. */
 function frozenJournal(journal: JournalStore) {
@@ -96,8 +84,8 @@ const resumed = ({ second }: Late, of: Pipeline): Promise<RunResult> => second.r
 
 describe("an answer of a provider that comes after its process lost the run", () => {
   test.each([
-    ["with its media", pictureOf, "0.05"],
-    ["with an operation, which is asked for", filmOf, "0.50"],
+    ["with its media", pictureBy, "0.05"],
+    ["with an operation, which is asked for", filmBy, "0.50"],
   ])("%s settles the step for the next holder, and nothing is sent again [G1]", async (_, of, cost) => {
     const provider = new SlowProvider();
     const late = await takenOver(provider, of);
@@ -110,32 +98,35 @@ describe("an answer of a provider that comes after its process lost the run", ()
 
   describe("and refuses the request", () => {
     const refusing = (status: number) =>
-      new SlowProvider("mock", [{ throws: apiCallError(status, "no such size", { prompt: "a boat" }) }, "made"]);
+      new SlowProvider("mock", [{ throws: apiCallError(status, "no such size", { prompt: "a red boat" }) }, "made"]);
 
     test("settles the step, and its hold is free again without a person", async () => {
       const provider = refusing(400);
-      const late = await takenOver(provider, pictureOf);
-      expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "paused", report: { held: "0.05" } });
+      const late = await takenOver(provider, pictureBy);
+      expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "paused", report: { held: "0.05" } });
       await late.answered();
-      const result = await resumed(late, pictureOf(provider));
+      const result = await resumed(late, pictureBy(provider));
       expect(result).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
       expect(provider.requests).toHaveLength(1);
     });
 
     test("is followed by another request where it was only busy", async () => {
       const provider = refusing(429);
-      const late = await takenOver(provider, pictureOf);
-      await resumed(late, pictureOf(provider));
+      const late = await takenOver(provider, pictureBy);
+      await resumed(late, pictureBy(provider));
       await late.answered();
-      const result = await resumed(late, pictureOf(provider));
+      const result = await resumed(late, pictureBy(provider));
       expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
       expect([provider.requests.length, provider.made]).toEqual([2, 1]);
     });
 
     test("proves nothing of a key that was sent again meanwhile", async () => {
-      const provider = new SlowProvider("gateway", [{ throws: apiCallError(400, "no", { prompt: "a boat" }) }, "made"]);
-      const late = await takenOver(provider, filmOf);
-      const second = resumed(late, filmOf(provider));
+      const provider = new SlowProvider("gateway", [
+        { throws: apiCallError(400, "no", { prompt: "a red boat" }) },
+        "made",
+      ]);
+      const late = await takenOver(provider, filmBy);
+      const second = resumed(late, filmBy(provider));
       while (provider.requests.length < 2) await late.clock.advance(250);
       await late.answered();
       expect(await second).toMatchObject({ status: "succeeded", report: { cost: "0.50", held: "0.00" } });
@@ -144,46 +135,46 @@ describe("an answer of a provider that comes after its process lost the run", ()
 
     test("leaves it to a person where the answer proves nothing", async () => {
       const provider = refusing(500);
-      const late = await takenOver(provider, pictureOf);
-      await resumed(late, pictureOf(provider));
+      const late = await takenOver(provider, pictureBy);
+      await resumed(late, pictureBy(provider));
       await late.answered();
-      const result = await resumed(late, pictureOf(provider));
+      const result = await resumed(late, pictureBy(provider));
       expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
     });
 
     test("changes nothing where a person has said meanwhile what came of it", async () => {
       const provider = refusing(429);
-      const late = await takenOver(provider, pictureOf);
-      await resumed(late, pictureOf(provider));
-      await late.second.show.adopt("x", "made", null);
-      expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "failed" });
+      const late = await takenOver(provider, pictureBy);
+      await resumed(late, pictureBy(provider));
+      await late.second.show.adopt("x", "still", null);
+      expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "failed" });
       await late.answered();
-      expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "failed", report: { held: "0.00" } });
+      expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "failed", report: { held: "0.00" } });
       expect(provider.requests).toHaveLength(1);
     });
   });
 
   test("counts before a person's word, not yet read, that nothing was made", async () => {
     const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureOf);
-    await resumed(late, pictureOf(provider));
-    await late.second.show.adopt("x", "made", null);
+    const late = await takenOver(provider, pictureBy);
+    await resumed(late, pictureBy(provider));
+    await late.second.show.adopt("x", "still", null);
     await late.answered();
-    const result = await resumed(late, pictureOf(provider));
+    const result = await resumed(late, pictureBy(provider));
     expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
   });
 
   test("changes nothing where a person has given the file meanwhile", async () => {
     const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureOf);
-    await resumed(late, pictureOf(provider));
+    const late = await takenOver(provider, pictureBy);
+    await resumed(late, pictureBy(provider));
     const file = join(late.second.outDir, "given.png");
     await mkdir(late.second.outDir, { recursive: true });
     await writeFile(file, greyPng(32));
-    await late.second.show.adopt("x", "made", file);
-    expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "succeeded" });
+    await late.second.show.adopt("x", "still", file);
+    expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "succeeded" });
     await late.answered();
-    const result = await resumed(late, pictureOf(provider));
+    const result = await resumed(late, pictureBy(provider));
     expect(result).toMatchObject({
       status: "succeeded",
       report: { cost: "0.05", steps: [{ outputs: [{ width: 32 }] }] },
@@ -192,21 +183,21 @@ describe("an answer of a provider that comes after its process lost the run", ()
 
   test("keeps its media until the run takes it in", async () => {
     const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureOf);
-    await resumed(late, pictureOf(provider));
+    const late = await takenOver(provider, pictureBy);
+    await resumed(late, pictureBy(provider));
     await late.answered();
     const { mediaDir, show } = late.second;
     for (const name of await readdir(mediaDir, { recursive: true })) await utimes(join(mediaDir, name), 1, 1);
     expect((await show.gc()).media.count).toBe(0);
-    expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "succeeded" });
+    expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "succeeded" });
   });
 
   test("wakes a run that an engine left for it", async () => {
     const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureOf);
+    const late = await takenOver(provider, pictureBy);
     const { clock, second } = late;
     const slice = () =>
-      during(clock, second.show.engine.slice("x", { findPipeline: async () => pictureOf(provider), anew: true }));
+      during(clock, second.show.engine.slice("x", { findPipeline: async () => pictureBy(provider), anew: true }));
     expect(await slice()).toMatchObject({ status: "paused", wakeAt: null });
     await late.answered();
     const { account } = (await second.journal.run("x"))!;
@@ -218,21 +209,17 @@ describe("an answer of a provider that comes after its process lost the run", ()
 
 /** A journal that takes nothing while it fails. */
 function failingJournal(inner: JournalStore) {
-  const writes: ReadonlySet<unknown> = new Set(["commit", "send", "takeLease", "renewLease", "releaseLease"]);
   const failing = { error: null as Error | null, left: 0 };
-  const journal = new Proxy(inner, {
-    get(target, name) {
-      const member = Reflect.get(target, name, target) as unknown;
-      if (typeof member !== "function") return member;
-      const method = member.bind(target) as (...given: unknown[]) => unknown;
-      return (...given: unknown[]) => {
-        if (failing.error === null || !writes.has(name)) return method(...given);
-        if (name === "send") failing.left++;
-        return Promise.reject(failing.error);
-      };
-    },
+  const writes = (["commit", "send", "takeLease", "renewLease", "releaseLease"] as const).map((name) => {
+    const method = inner[name].bind(inner) as (...given: unknown[]) => unknown;
+    const write = (...given: unknown[]) => {
+      if (failing.error === null) return method(...given);
+      if (name === "send") failing.left++;
+      return Promise.reject(failing.error);
+    };
+    return [name, write] as const;
   });
-  return { journal, failing };
+  return { journal: overriding(inner, Object.fromEntries(writes)), failing };
 }
 
 describe("an answer of a provider that comes while the journal takes nothing", () => {
@@ -243,7 +230,7 @@ describe("an answer of a provider that comes while the journal takes nothing", (
     const provider = new SlowProvider();
     const stop = new AbortController();
     const { outDir, show } = world;
-    const handle = await show.run(pictureOf(provider), {}, { id: "x", outDir, signal: stop.signal });
+    const handle = await show.run(pictureBy(provider), {}, { id: "x", outDir, signal: stop.signal });
     const ended = handle.result().catch((thrown: unknown) => thrown);
     await clock.advance(1_000);
     failing.error = error;
@@ -257,7 +244,7 @@ describe("an answer of a provider that comes while the journal takes nothing", (
     await clock.advance(120_000);
     failing.error = null;
     expect(await during(clock, ended)).toMatchObject({ code: "JOURNAL_DISK_FULL" });
-    const result = await world.resume({ pipeline: pictureOf(provider) });
+    const result = await world.resume({ pipeline: pictureBy(provider) });
     expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
     expect(provider.requests).toHaveLength(1);
   });

@@ -2,12 +2,10 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { markFile, readMarks } from "../../../src/core/marks/index.ts";
 import { manifestSchema, type Pipeline } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const TRAINED = "trainedAlgorithmicMedia";
 const COMPOSITE = "compositeWithTrainedAlgorithmicMedia";

@@ -1,4 +1,5 @@
 /** Every format that the service takes is a file that can be planned, measured and uploaded. */
+
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +9,7 @@ import { measureMedia } from "../../../src/core/engine/media/media-reader.ts";
 import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
 import { mediaSamples, type SampleName, soundOnlyWebm } from "../../local-service/support/media-samples.ts";
 import { start } from "../../local-service/support/service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const samples = await mediaSamples();
 const folder = mkdtempSync(join(tmpdir(), "formats-"));

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiCallError, MockProvider, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { leaksIn, providerKeys, secretForms } from "../../support/secret-forms.ts";
 
 /** Where a model holds its key, and where its program has it from. */

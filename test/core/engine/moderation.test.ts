@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { pipeline, type RunResult } from "../../../src/index.ts";
+import { models, pipelineOf, stepOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
 
 const world = localShow();
 const asked = z.object({ prompt: z.string() });

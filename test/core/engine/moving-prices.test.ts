@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { unanswered } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pictures } from "../../support/pipelines.ts";
+import { during, openFakeShow, pictures, unanswered } from "../../support/engine.ts";
 
 const BUDGET = 600_000;
 

@@ -4,14 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { ForbiddenFileError, openNamedFile } from "../../../src/core/engine/media/open-file.ts";
 import { file, pipeline } from "../../../src/index.ts";
 import { startDashboard } from "../../../src/studio/dashboard/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { type Listening, listen } from "../../support/listen.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 let server: Listening;

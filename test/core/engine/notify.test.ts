@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { verifyNotification, verifyWebhook } from "../../../src/core/api/index.ts";
 import {
   type Delivery,
@@ -17,10 +16,8 @@ import {
 import { fold, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { Lease } from "../../../src/core/journal/store.ts";
 import { createMemoryJournal, type Pipeline } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, type FakeShow, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { jsonOf, type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
-import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { holder, nobodyIsDead, planned, started } from "../journal/samples.ts";
 

@@ -1,17 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Pipeline } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiCallError, during, filmBy, MockProvider, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
-
-function film(provider: MockProvider): Pipeline {
-  return pipelineOf("film", ({ generate }) => ({
-    film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
-  }));
-}
 
 const video = (data: Uint8Array) => ({ type: "binary", data, mediaType: "video/mp4" });
 const empties = [
@@ -30,7 +21,7 @@ test.each(empties.slice(0, 3))(
       if (provider.asked === 3) provider.status = null;
       return { status: "completed", ...said };
     };
-    expect(await (await openFakeShow()).run(film(provider))).toMatchObject({ status: "succeeded" });
+    expect(await (await openFakeShow()).run(filmBy(provider))).toMatchObject({ status: "succeeded" });
     expect(provider.made).toBe(1);
   },
 );
@@ -39,18 +30,18 @@ test.each(empties)("one that stays completed with %s is left to a person, with i
   const provider = new MockProvider();
   provider.status = () => ({ status: "completed", ...said });
   const world = await openFakeShow();
-  const result = await world.run(film(provider));
+  const result = await world.run(filmBy(provider));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   expect(result.report.next?.command).toBe("showrunner adopt x film");
   const asked = provider.asked;
   // A resume asks once more, to no avail, and says the same.
-  expect((await world.resume({ pipeline: film(provider) })).report).toMatchObject({ next: result.report.next });
+  expect((await world.resume({ pipeline: filmBy(provider) })).report).toMatchObject({ next: result.report.next });
   expect(provider.asked).toBe(asked + 1);
   const file = join(world.outDir, "given.mp4");
   await mkdir(world.outDir, { recursive: true });
   await writeFile(file, TINY_MP4);
   await world.show.adopt("x", "film", file);
-  expect(await world.resume({ pipeline: film(provider) })).toMatchObject({
+  expect(await world.resume({ pipeline: filmBy(provider) })).toMatchObject({
     status: "succeeded",
     report: { held: "0.00" },
   });
@@ -60,13 +51,45 @@ test("an operation that was left to a person and ended after all is found by a r
   const provider = new MockProvider();
   provider.status = () => ({ status: "completed", videos: [] });
   const world = await openFakeShow();
-  expect(await world.run(film(provider))).toMatchObject({ status: "paused" });
+  expect(await world.run(filmBy(provider))).toMatchObject({ status: "paused" });
   provider.status = null;
-  expect(await world.resume({ pipeline: film(provider) })).toMatchObject({
+  expect(await world.resume({ pipeline: filmBy(provider) })).toMatchObject({
     status: "succeeded",
     report: { cost: "0.50" },
   });
   expect(provider.made).toBe(1);
+});
+
+test("an operation that was left to a person waits for no code: a resume without its model says the same", async () => {
+  const provider = new MockProvider();
+  provider.status = () => ({ status: "completed", videos: [] });
+  const film = filmBy(provider);
+  const world = await openFakeShow();
+  const unresolved = { status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } };
+  expect(await world.run(film)).toMatchObject(unresolved);
+  expect(await world.resume()).toMatchObject(unresolved);
+});
+
+test("in slices, too, an operation that was left to a person waits for no code", async () => {
+  const provider = new MockProvider();
+  provider.status = () => ({ status: "completed", videos: [] });
+  const film = filmBy(provider);
+  const { show, clock, outDir } = await openFakeShow();
+  await show.start(film, {}, { id: "x", outDir });
+  const slice = (of: typeof film | null) =>
+    during(clock, show.engine.slice("x", { findPipeline: async () => of, anew: true }));
+  let ended = await slice(film);
+  for (let n = 0; ended.status === "running" && n < 30; n++) {
+    await clock.advance(Math.max(0, ended.wakeAt! - clock.now()));
+    ended = await slice(film);
+  }
+  expect(ended).toMatchObject({ status: "paused", driven: { pause: "unresolved" } });
+  const asked = provider.asked;
+  // A resume by somebody without the code, which an engine then drives.
+  const after = await during(clock, show.engine.slice("x", { findPipeline: async () => null, resume: {} }));
+  expect(after).toMatchObject({ status: "paused", driven: { pause: "unresolved" } });
+  expect(await slice(null)).toMatchObject({ status: "paused" });
+  expect(provider.asked).toBe(asked);
 });
 
 test("an error of what was accepted more than a day ago is no proof that it failed", async () => {
@@ -79,7 +102,7 @@ test("an error of what was accepted more than a day ago is no proof that it fail
     if (provider.asked === 3) laterMs = 25 * 3_600_000;
     return laterMs === 0 ? { status: "pending" } : { status: "error", error: "no such operation" };
   };
-  const result = await world.run(film(provider));
+  const result = await world.run(filmBy(provider));
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
 });
 
@@ -95,7 +118,7 @@ test("a doubt that was dated by a clock a day ahead is believed two minutes afte
     return { status: "error", error: "the film failed" };
   };
   const startedAt = right();
-  expect(await world.run(film(provider))).toMatchObject({ status: "failed" });
+  expect(await world.run(filmBy(provider))).toMatchObject({ status: "failed" });
   expect(right() - startedAt).toBeLessThan(3_600_000);
 });
 
@@ -114,7 +137,7 @@ test("an operation that cannot be written down is as good as none: a person deci
 
 test("a request that is sent again takes the only slot that there is", async () => {
   const provider = new MockProvider("mock", [{ throws: apiCallError(429, "slow down") }, "made"]);
-  const result = await (await openFakeShow()).run(film(provider), {}, { concurrency: 1 });
+  const result = await (await openFakeShow()).run(filmBy(provider), {}, { concurrency: 1 });
   expect(result).toMatchObject({ status: "succeeded" });
   expect(provider.requests).toHaveLength(2);
 });
@@ -135,7 +158,7 @@ describe("an error of a moment is not believed for the time that the clock says 
       if (provider.asked === 3) provider.status = null;
       return error;
     };
-    expect(await world.run(film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
+    expect(await world.run(filmBy(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
     expect(provider.made).toBe(1);
   });
 
@@ -143,7 +166,7 @@ describe("an error of a moment is not believed for the time that the clock says 
     const provider = new MockProvider();
     const world = await openFakeShow();
     provider.status = () => error;
-    const first = await world.show.run(film(provider), {}, { id: "x", outDir: world.outDir });
+    const first = await world.show.run(filmBy(provider), {}, { id: "x", outDir: world.outDir });
     while (provider.asked === 0) await world.clock.advance(250);
     await first.stop();
     expect(await during(world.clock, first.result())).toMatchObject({ status: "paused" });
@@ -153,7 +176,7 @@ describe("an error of a moment is not believed for the time that the clock says 
       if (provider.asked > asked) provider.status = null;
       return error;
     };
-    expect(await world.resume({ pipeline: film(provider) })).toMatchObject({
+    expect(await world.resume({ pipeline: filmBy(provider) })).toMatchObject({
       status: "succeeded",
       report: { cost: "0.50" },
     });
@@ -162,9 +185,9 @@ describe("an error of a moment is not believed for the time that the clock says 
   /** Slices, each of them `lateMs` after it was due; whether `anew`, as by a worker that knows nothing of the last one. */
   async function sliced(provider: MockProvider, { lateMs = 0, anew = false }) {
     const world = await openFakeShow();
-    await world.show.start(film(provider), {}, { id: "x", outDir: world.outDir });
+    await world.show.start(filmBy(provider), {}, { id: "x", outDir: world.outDir });
     for (let slices = 0; slices < 100; slices++) {
-      const slice = world.show.engine.slice("x", { findPipeline: async () => film(provider), anew });
+      const slice = world.show.engine.slice("x", { findPipeline: async () => filmBy(provider), anew });
       const { status, wakeAt } = await during(world.clock, slice);
       if (status !== "running") return { status, world };
       await world.clock.advance(Math.max(0, (wakeAt ?? 0) - world.clock.now()) + lateMs);
@@ -201,7 +224,7 @@ describe("an error of a moment is not believed for the time that the clock says 
     provider.status = () => error;
     const world = await openFakeShow();
     const { clock, show } = world;
-    let run = await show.run(film(provider), {}, { id: "x", outDir: world.outDir });
+    let run = await show.run(filmBy(provider), {}, { id: "x", outDir: world.outDir });
     let [ended, stops] = ["", 0];
     while (ended !== "failed" && stops++ < 20) {
       const { asked } = provider;
@@ -209,7 +232,7 @@ describe("an error of a moment is not believed for the time that the clock says 
       await run.stop();
       ended = (await during(clock, run.result())).status;
       await clock.advance(60 * 60_000);
-      if (ended !== "failed") run = await show.resume("x", { pipeline: film(provider) });
+      if (ended !== "failed") run = await show.resume("x", { pipeline: filmBy(provider) });
     }
     expect([ended, stops > 3]).toEqual(["failed", true]);
   });

@@ -5,12 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { thisHolder } from "../../../src/core/journal/host.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { createMemoryJournal, pipeline } from "../../../src/index.ts";
 import { lacksLinux, testNeeding } from "../../support/absence.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, models, openFakeShow } from "../../support/engine.ts";
 import { noSmallDisk, smallDisk } from "../../support/small-disk.ts";
 
 const one = pipeline("one", {

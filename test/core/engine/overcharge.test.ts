@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pictures } from "../../support/pipelines.ts";
+import { during, type FakeShow, openFakeShow, pictures } from "../../support/engine.ts";
 
 const quoteMicros = 20_000;
 const budget = "0.30";

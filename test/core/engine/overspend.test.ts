@@ -3,15 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { overriding } from "../../support/overriding.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 

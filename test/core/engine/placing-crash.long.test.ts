@@ -2,13 +2,10 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { temporaryPath, temporaryTag } from "../../../src/core/kit/files.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { readMarks } from "../../../src/core/marks/index.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { points } from "../../support/sample.ts";
+import { type FakeShow, models, openFakeShow, pipelineOf, points } from "../../support/engine.ts";
 
 /** Calls on paths in `folder`: from the `dieAt`-th on, counted before and after each, nothing is done any more. */
 const disk = vi.hoisted(() => ({ folder: "", dieAt: Number.POSITIVE_INFINITY, count: 0, points: [] as string[] }));

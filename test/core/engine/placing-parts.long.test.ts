@@ -3,8 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const FILES = 300;
 

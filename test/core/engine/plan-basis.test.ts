@@ -3,14 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { type Catalog, catalogOf } from "../../../src/core/catalog/index.ts";
 import type { Handle } from "../../../src/core/define/index.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import type { Pipeline, Showrunner } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { builtInCatalog, during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 20);

@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { Profiles } from "../../../src/core/define/index.ts";
 import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline } from "../../../src/index.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const film = (profiles: Profiles) =>
   pipeline("film", {

@@ -4,24 +4,14 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { cleanJson } from "../../../src/core/engine/provenance/provenance.ts";
 import { redactText } from "../../../src/core/kit/clean-text.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import {
-  file,
-  type JournalStore,
-  type Json,
-  type Manifest,
-  manifestSchema,
-  pipeline,
-  type RunResult,
-} from "../../../src/index.ts";
+import { file, type JournalStore, type Json, type Manifest, manifestSchema, pipeline } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, type FakeShow, models, OUTPUT_BYTES, openFakeShow } from "../../support/engine.ts";
 import { overriding } from "../../support/overriding.ts";
-import { everyKind, STORY } from "./fixtures/every-kind.ts";
+import { runDecided, STORY } from "./fixtures/every-kind.ts";
 
 const pictures = pipeline("pictures", {
   input: z.object({ look: z.string(), apiKey: z.string().optional() }),
@@ -153,24 +143,10 @@ function dyingWithPlacement(journal: JournalStore, fate: "is made" | "is lost") 
 }
 
 describe("of steps of every kind, a manifest", () => {
-  async function through(world: FakeShow): Promise<RunResult> {
-    const sample = wav(world);
-    let result = await world.run(everyKind, { sample });
-    while (result.pause?.reason === "approval") {
-      const waiting = result.report.steps.filter(
-        ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
-      );
-      const decision = { note: "see https://x.test/a?sig=secret" };
-      for (const { path } of waiting)
-        await world.show.approve("x", path, path === "lead" ? { pick: 1, ...decision } : decision);
-      result = await world.resume({ pipeline: everyKind });
-    }
-    return result;
-  }
-
   test("has what led to the file and only that: the chosen of many, the value that steps came from, the decisions", async () => {
     const world = await openFakeShow({ says: () => STORY });
-    const { status, report } = await through(world);
+    const decision = { pick: 1, note: "see https://x.test/a?sig=secret" };
+    const { status, report } = await runDecided(world, { sample: wav(world) }, {}, decision);
     expect(status).toBe("succeeded");
     const files = report.steps.flatMap(({ path, outputs }) =>
       outputs.flatMap(({ file }) => (file ? [{ path, file }] : [])),

@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const picture = pipelineOf("picture", ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }));
 

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, createClient } from "../../../src/core/api/index.ts";
 import { listNearbyJobs, type ReconcileProgress } from "../../../src/core/engine/adoption/reconcile.ts";
 import {
@@ -15,7 +14,7 @@ import {
   type Showrunner,
 } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { models, pipelineOf } from "../../support/engine.ts";
 
 const picture = pipeline("picture", {
   input: z.object({ of: z.string() }),

@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** Of every kind that can be asked for again: a job, a chat, takes and what an expansion led to. */
 const posters: Pipeline = pipelineOf("posters", ({ job, chat, takes, expand, approve, task }) => {

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiCallError, MockProvider, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const LONG = "a red boat leaves the harbour at nine";
 const base64 = Buffer.from(greyPng(64)).toString("base64");

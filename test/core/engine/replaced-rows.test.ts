@@ -3,14 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal, pipeline, quoteEach, runEach, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during } from "../../support/fake-showrunner.ts";
-import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { builtInCatalog, during, FakePaidService, models, SimulatedClock } from "../../support/engine.ts";
 
 /** Six pictures, one after another. */
 const looks = pipeline("looks", {

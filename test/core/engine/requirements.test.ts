@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { TaskOptions } from "../../../src/core/define/index.ts";
+import { models, pipelineOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 
 const world = localShow();
 function needing(requires: NonNullable<TaskOptions["requires"]>) {

@@ -1,15 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { points } from "../../support/sample.ts";
 
 /** face → poster → print → frame: a rerun of the face makes all four again. */

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { RunDocument } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { apiError, during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 /** a → b → c, and d beside them. */
 const chain = pipelineOf("chain", ({ job }) => {

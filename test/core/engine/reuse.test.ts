@@ -4,18 +4,15 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { DownloadError } from "../../../src/core/api/index.ts";
 import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { openShowrunner, pipeline, type RunOptions, type RunResult } from "../../../src/index.ts";
+import { openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { builtInCatalog, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { apiError, FakePaidService, OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { isFull } from "../../support/sample.ts";
-import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
+import { localCalls, runDecided, STORY } from "./fixtures/every-kind.ts";
 
 /** a → b → d, and c beside them; b can be asked for otherwise. */
 const input = z.object({ a: z.string().default("a"), b: z.string().default("b"), c: z.string().default("c") });
@@ -256,29 +253,16 @@ test("runs exactly the steps whose request or consumed results never occurred be
 });
 
 describe("of every kind of step, a second run", () => {
-  /** Decides whatever the run waits for. */
-  async function decided(world: FakeShow, id: string, options: RunOptions): Promise<RunResult> {
-    const sample = join(world.mediaDir, "..", "sample.wav");
-    writeFileSync(sample, plainWav(50));
-    let result = await world.run(everyKind, { sample }, { id, ...options });
-    while (result.status === "paused" && result.pause?.reason === "approval") {
-      const waiting = result.report.steps.filter(
-        ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
-      );
-      for (const { path } of waiting) await world.show.approve(id, path, path === "lead" ? { pick: 0 } : {});
-      result = await world.resume({ id, pipeline: everyKind });
-    }
-    return result;
-  }
-
   test("submits nothing, calls no chat model and no function with a cached result, and has the same files", async () => {
     const world = await openFakeShow({ says: () => STORY });
-    const first = await decided(world, "one", {});
+    const sample = join(world.mediaDir, "..", "sample.wav");
+    writeFileSync(sample, plainWav(50));
+    const first = await runDecided(world, { sample }, { id: "one" }, { pick: 0 });
     expect(first.status).toBe("succeeded");
     const { jobs, chats } = world.paidService;
     const before = { jobs: jobs.size, chats: chats.size };
     localCalls.counts.clear();
-    const second = await decided(world, "two", { reuse: true });
+    const second = await runDecided(world, { sample }, { id: "two", reuse: true }, { pick: 0 });
     expect(second.status).toBe("succeeded");
     expect({ jobs: jobs.size, chats: chats.size }).toEqual(before);
     expect(second.cost.micros).toBe(0);

@@ -1,15 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { points } from "../../support/sample.ts";
+import { builtInCatalog, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
 
 const catalog = builtInCatalog();
 let folder: string;

@@ -2,17 +2,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import type { StepState } from "../../../src/core/journal/state.ts";
 import { createMemoryJournal, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { inProcess } from "../../support/crash-process.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
 
 const catalog = builtInCatalog();
 const NEVER = Number.POSITIVE_INFINITY;

@@ -1,15 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
-import { points } from "../../support/sample.ts";
+import { builtInCatalog, FakePaidService, models, pipelineOf, points, stepOf } from "../../support/engine.ts";
 import { runOnFakeService } from "./fixtures/crash-world.ts";
 
 const catalog = builtInCatalog();

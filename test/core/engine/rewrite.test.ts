@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
-import { apiError, type FakeServiceOptions } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { apiError, type FakeServiceOptions, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { stepOf, whysOf } from "../../support/run-facts.ts";
 
 const rewrite = { model: "chat-1", maxCost: "0.02" } as const;

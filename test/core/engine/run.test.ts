@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { fold } from "../../../src/core/journal/events.ts";
 import type { PlanProblemsError } from "../../../src/index.ts";
-import { apiError, unanswered } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pictures, pipelineOf } from "../../support/pipelines.ts";
+import { apiError, during, models, openFakeShow, pictures, pipelineOf, unanswered } from "../../support/engine.ts";
 import { stepOf } from "../../support/run-facts.ts";
 
 /** a → b, and c beside them. */

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { type Pipeline, type ResumeOptions, text } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
+import { during, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const LINE = "Fresh bread from six in the morning";
 const OTHER = "Hallo";

@@ -1,15 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal, type RunResult } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
-import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { points } from "../../support/sample.ts";
+import { apiError, builtInCatalog, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { factsOf, runOnFakeService } from "./fixtures/crash-world.ts";
 

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import type { Handle, Pipeline } from "../../../src/index.ts";
-import { apiError, unanswered } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, models, openFakeShow, pipelineOf, unanswered } from "../../support/engine.ts";
 
 /** How the only submit of a job ends. */
 const FATES = ["made", "refused", "retired", "moderated", "no capacity", "refunded", "charged", "lost"] as const;

@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { ConnectionError } from "../../../src/core/api/index.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { failed, type Handle, type Pipeline, type RunResult } from "../../../src/index.ts";
-import { apiError, unanswered } from "../../support/fake-paid-service.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { whysOf } from "../../support/run-facts.ts";
+import { apiError, type FakeShow, models, openFakeShow, pipelineOf, unanswered, whysOf } from "../../support/engine.ts";
 
 /** Two pictures, of which the second is a second choice. */
 function either(settings: { readonly onModerated?: "next" } = {}): Pipeline {

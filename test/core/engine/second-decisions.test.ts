@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const RICH = "5";
 /** Enough for what is chosen from, and for nothing that comes of the choice. */

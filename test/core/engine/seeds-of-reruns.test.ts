@@ -1,13 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
-import { isFull } from "../../support/sample.ts";
+import { apiError, during, isFull, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const looks: Pipeline = pipelineOf("looks", ({ job, chat, takes, expand }) => {
   const look = takes("look", models.image, { prompt: "a look" }, { count: 3, choose: "first" });

@@ -17,10 +17,9 @@ test("tries wait 5 s, then twice as long each time, up to a minute", () => {
 });
 
 test("one event when it goes and one when it is back, however many tries lie between [G40]", async () => {
-  const { service, show, types, outDir } = await open();
+  const { service, types, run } = await open();
   service.fault = { kind: "submit", answer: "refused", afterWork: false, times: 60 };
-  const run = await show.run(one, {}, { id: "x", outDir, giveUpAfterMs: Number.POSITIVE_INFINITY });
-  const done = await run.result();
+  const done = await run(one, {}, { giveUpAfterMs: Number.POSITIVE_INFINITY });
   expect([done.status, service.jobs.size]).toEqual(["succeeded", 1]);
   expect(service.counts.submit).toBe(61);
   const told = await types();
@@ -46,15 +45,15 @@ const causes: readonly (readonly [Answer, RegExp])[] = [
 test.each(causes)(
   "pauses the run after giveUpAfterMs, named as what it is; resume pays once (%s) [G40]",
   async (answer, says) => {
-    const { service, show, types, outDir } = await open();
+    const { service, types, run, resume } = await open();
     service.fault = { kind: "submit", answer, afterWork: false };
-    const paused = await (await show.run(one, {}, { id: "x", outDir })).result();
+    const paused = await run(one);
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unreachable" } });
     expect(paused.pause?.message).toMatch(says);
     expect(paused.report.next?.command).toBe("showrunner resume x");
     expect((await types()).filter((type) => type === "service.unavailable")).toHaveLength(1);
     service.fault = null;
-    const done = await (await show.resume("x")).result();
+    const done = await resume();
     expect([done.status, service.jobs.size]).toEqual(["succeeded", 1]);
   },
 );
@@ -72,10 +71,10 @@ const waits = (["submit", "follow"] as const).flatMap((kind) =>
 test.each(waits)(
   "A wait of years (%s, %s, %j) is not waited for: the run pauses, and says so",
   async (kind, answer, headers) => {
-    const { service, show, types, clock, outDir } = await open();
+    const { service, types, clock, run } = await open();
     service.fault = { kind, answer, afterWork: false, headers };
     const from = clock.now();
-    const paused = await (await show.run(one, {}, { id: "x", outDir, giveUpAfterMs: 120_000 })).result();
+    const paused = await run(one, {}, { giveUpAfterMs: 120_000 });
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unreachable" } });
     if (answer === "429" && "retry-after" in headers)
       expect(paused.pause?.message).toMatch(/the service asks clients to wait \d+ s/);

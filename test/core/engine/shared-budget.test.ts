@@ -2,11 +2,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { wholeCents } from "../../../src/core/kit/money.ts";
 import { pipeline, quoteEach, runEach } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { isFull } from "../../support/sample.ts";
+import { during, isFull, models, openFakeShow } from "../../support/engine.ts";
 
 const CENT = 10_000;
 

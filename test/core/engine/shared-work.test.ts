@@ -2,15 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/core/api/index.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { UploadHandles } from "../../../src/core/engine/media/handles.ts";
 import { EstimateCache } from "../../../src/core/engine/price/estimates.ts";
 import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "shared-work-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

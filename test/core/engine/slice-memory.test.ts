@@ -1,10 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { settle } from "../../support/simulated-clock.ts";
+import { MockProvider, openFakeShow, pipelineOf, settle } from "../../support/engine.ts";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;

@@ -1,16 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { LocalWork } from "../../../src/core/engine/slice/run-slices.ts";
 import { JournalNewerVersionError } from "../../../src/core/journal/errors.ts";
 import { retireHolder, thisHolder } from "../../../src/core/journal/host.ts";
 import type { LeaseHolder } from "../../../src/core/journal/store.ts";
 import { FoldedRun } from "../../../src/core/view/run-view.ts";
 import { openShowrunner, type Pipeline } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, type FakeShow, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { mortalProcess } from "../../support/mortal-process.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
 
 const chain = pipelineOf("chain", ({ job }) => {
   const look = job("look", models.image, { prompt: "look" });

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { shareReached } from "../../../src/core/run/budget-pause.ts";
 import type { RunOptions } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { jsonOf, startReceiver } from "../../support/receiver.ts";
 
 /** Five pictures at $0.10, each made of the one before. */

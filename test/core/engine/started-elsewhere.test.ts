@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { createMemoryJournal } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { overriding } from "../../support/overriding.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 
 const one = pipelineOf("one", ({ job }) => ({ face: job("face", models.image, { prompt: "grey" }) }));
 

@@ -1,10 +1,8 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { RunHandle } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const two = pipelineOf("two", ({ job }) => {
   const one = job("one", models.image, { prompt: "one" });

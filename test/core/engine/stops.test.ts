@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { retireHolder } from "../../../src/core/journal/host.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { isFull } from "../../support/sample.ts";
+import { during, type FakeShow, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const gates = ["g1", "g2", "g3"] as const;
 

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { MockProvider, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const provider = new MockProvider();
 const stills = pipelineOf("stills", ({ generate, chat, expand }) => {

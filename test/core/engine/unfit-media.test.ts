@@ -2,10 +2,7 @@ import { readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Pipeline, RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
-import { MockProvider } from "../../support/mock-models.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { settle } from "../../support/simulated-clock.ts";
+import { during, type FakeShow, MockProvider, openFakeShow, pipelineOf, settle } from "../../support/engine.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 
 /** Raw samples have no header that says what they are. */
@@ -21,7 +18,7 @@ function asking(build: (provider: MockProvider) => object, kind: "speech" | "vid
 }
 
 /** The bytes are where the reason says, also after a `gc` hours later. */
-async function expectKept(world: FakeShow, result: RunResult, made = PCM): Promise<void> {
+async function expectKept(world: FakeShow, result: RunResult, made: Uint8Array = PCM): Promise<void> {
   const [, sha256] = /in the media folder as ([0-9a-f]{64})/.exec(JSON.stringify(result.report.steps[0])) ?? [];
   for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
   expect((await world.show.gc()).media.count).toBe(0);
@@ -30,30 +27,11 @@ async function expectKept(world: FakeShow, result: RunResult, made = PCM): Promi
   expect(Buffer.concat(chunks)).toEqual(Buffer.from(made));
 }
 
-test("what was paid for and is of no known format is kept, and the reason says where", async () => {
-  const world = await openFakeShow();
-  const answer = { audio: PCM, warnings: [], response: {} };
-  const result = await world.run(
-    asking((provider) => ({ ...provider.speech(), doGenerate: async () => answer }), "speech"),
-  );
-  expect(result).toMatchObject({ status: "failed", report: { cost: "0.50", held: "0.00" } });
-  await expectKept(world, result);
-});
-
-test("so is that of an operation, which is then left to a person", async () => {
-  const world = await openFakeShow();
-  const answer = { status: "completed", videos: [{ type: "binary", data: PCM, mediaType: "video/mp4" }], response: {} };
-  const result = await world.run(
-    asking((provider) => ({ ...provider.startingVideo(), doStatus: async () => answer }), "video"),
-  );
-  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
-  await expectKept(world, result);
-});
-
+const FILM = new Uint8Array(TINY_MP4);
 const AWAY = "http://127.0.0.1:9";
 const FILMS = [
   { type: "url", url: `${AWAY}/first.mp4`, mediaType: "video/mp4" },
-  { type: "binary", data: new Uint8Array(TINY_MP4), mediaType: "video/mp4" },
+  { type: "binary", data: FILM, mediaType: "video/mp4" },
 ];
 
 function films(provider: MockProvider, repeatable?: true) {
@@ -66,35 +44,40 @@ function films(provider: MockProvider, repeatable?: true) {
   });
 }
 
-test("what came of an answer of which something cannot be fetched is kept, and a person is told that it was made [G1]", async () => {
-  const world = await openFakeShow({ inside: [AWAY] });
-  const result = await world.run(films(new MockProvider()));
-  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
-  expect(result.report.steps[0]!.reason).toMatch(
-    /^sent once to mock .*; it was made: .*first\.mp4 could not be fetched/,
-  );
-  await expectKept(world, result, new Uint8Array(TINY_MP4));
-});
+const PAUSED = { status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } };
+const failed = (cost: string) => ({ status: "failed", report: { cost, held: "0.00" } });
+const unknown = { audio: PCM, warnings: [], response: {} };
+const completed = (videos: object[]) => ({ doStatus: async () => ({ status: "completed", videos, response: {} }) });
+const ofNoFormat = completed([{ type: "binary", data: PCM, mediaType: "video/mp4" }]);
+const several = { maxVideosPerCall: 2, ...completed(FILMS) };
 
-test("so it is where the request is sent again", async () => {
+test.each<[string, Pipeline, object, Uint8Array?]>([
+  [
+    "is of no known format",
+    asking((provider) => ({ ...provider.speech(), doGenerate: async () => unknown }), "speech"),
+    failed("0.50"),
+  ],
+  [
+    "is of no known format, of an operation, which is left to a person",
+    asking((provider) => ({ ...provider.startingVideo(), ...ofNoFormat }), "video"),
+    PAUSED,
+  ],
+  ["cannot be fetched in part, and a person is told that it was made", films(new MockProvider()), PAUSED, FILM],
+  ["cannot be fetched in part, where the request is sent again", films(new MockProvider(), true), failed("1.50"), FILM],
+  [
+    "cannot be fetched in part, of an operation",
+    asking((provider) => ({ ...provider.startingVideo(), ...several }), "video", { n: 2 }),
+    PAUSED,
+    FILM,
+  ],
+])("what was paid for and %s is kept, and the reason says where [G1]", async (name, of, end, made) => {
   const world = await openFakeShow({ inside: [AWAY] });
-  const result = await world.run(films(new MockProvider(), true));
-  expect(result).toMatchObject({ status: "failed", report: { cost: "1.50", held: "0.00" } });
-  await expectKept(world, result, new Uint8Array(TINY_MP4));
-});
-
-test("so it is of an operation", async () => {
-  const world = await openFakeShow({ inside: [AWAY] });
-  const answer = { status: "completed", videos: FILMS, response: {} };
-  const result = await world.run(
-    asking(
-      (provider) => ({ ...provider.startingVideo(), maxVideosPerCall: 2, doStatus: async () => answer }),
-      "video",
-      { n: 2 },
-    ),
-  );
-  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
-  await expectKept(world, result, new Uint8Array(TINY_MP4));
+  const result = await world.run(of);
+  expect(result).toMatchObject(end);
+  const { reason } = result.report.steps[0]!;
+  if (name.includes("a person is told"))
+    expect(reason).toMatch(/^sent once to mock .*; it was made: .*first\.mp4 could not be fetched/);
+  await expectKept(world, result, made);
 });
 
 test("a media folder that is not there for a while is waited for with what was made, whatever its error", async () => {

@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
-import { apiError, unanswered } from "../../support/fake-paid-service.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { apiError, during, models, openFakeShow, pipelineOf, unanswered } from "../../support/engine.ts";
 
 const dayMs = 24 * 3_600_000;
 const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));

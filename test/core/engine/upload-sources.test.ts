@@ -2,13 +2,11 @@ import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { fetchFile } from "../../../src/core/engine/media/open-file.ts";
 import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
+import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 let server: FakeService;

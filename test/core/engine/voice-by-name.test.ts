@@ -1,11 +1,9 @@
 /** A voice may be given by its name: the plan has its id, or says which voices there are. */
+
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 
 const SALLY = { id: "voice_1", name: "Sally", previewUrl: null, labels: { gender: "female", accent: "american" } };
 const SALLY_ANNE = { id: "voice_2", name: "Sally Anne", previewUrl: null, labels: {} };

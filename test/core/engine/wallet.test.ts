@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { ConnectionError } from "../../../src/core/api/index.ts";
 import { Wallet } from "../../../src/core/engine/money/wallet.ts";
 import { type Client, createMemoryJournal, type OpenOptions } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { openFakeShow } from "../../support/fake-showrunner.ts";
-import { pictures, pipelineOf } from "../../support/pipelines.ts";
+import { apiError, models, openFakeShow, pictures, pipelineOf } from "../../support/engine.ts";
 
 const longMs = 300_000;
 const usd = 1_000_000;

@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import { type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { type FakeShow, isFull, models, openFakeShow } from "../../support/engine.ts";
 import { mortalProcess } from "../../support/mortal-process.ts";
-import { isFull } from "../../support/sample.ts";
 
 const MINUTE_MS = 60_000;
 const within = "10m";

@@ -1,16 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { noticesOf } from "../../../src/core/engine/notify/notifications.ts";
 import type { SliceOptions } from "../../../src/core/engine/slice/run-slices.ts";
 import { fold } from "../../../src/core/journal/events.ts";
 import { failed, openShowrunner, type Pipeline, type RunResult } from "../../../src/index.ts";
-import { apiError } from "../../support/fake-paid-service.ts";
-import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { apiError, during, type FakeShow, models, openFakeShow, pipelineOf, settle } from "../../support/engine.ts";
 import { MockProvider } from "../../support/mock-models.ts";
 import { mortalProcess } from "../../support/mortal-process.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 import { stepOf, whysOf } from "../../support/run-facts.ts";
-import { settle } from "../../support/simulated-clock.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { equals, failed, not, pipeline, quorum, text } from "../../../src/index.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
+import { models, openFakeShow, pipelineOf, statusesOf, stepOf } from "../../support/engine.ts";
 
 const story = z.object({ title: z.string(), mood: z.string(), lines: z.array(z.string()) });
 const told = { title: "Low tide", mood: "calm", lines: ["sand", "gulls", "boat"] };
@@ -50,13 +47,11 @@ test("a pipeline with every builder method completes, and its results have the s
   const first = await world.run(everything);
   expect(first.status).toBe("paused");
   await world.show.approve("x", "lines");
-  const again = () => world.show.resume("x", { pipeline: everything });
-  const second = await during(world.clock, (await again()).result());
+  const second = await world.resume({ pipeline: everything });
   expect(stepOf(second, "seen").status).toBe("awaiting-approval");
   await world.show.approve("x", "seen");
-  const done = await during(world.clock, (await again()).result());
-  const statuses = Object.fromEntries(done.report.steps.map(({ path, status }) => [path, status]));
-  expect(statuses).toEqual({
+  const done = await world.resume({ pipeline: everything });
+  expect(statusesOf(done)).toEqual({
     ...{ script: "succeeded", lines: "succeeded", titled: "succeeded", wild: "skipped", calm: "succeeded" },
     ...{ "front/best/1": "succeeded", "front/best/2": "skipped", "front/best/pick": "succeeded" },
     ...{ shots: "succeeded", "shots/shot-0": "succeeded", "shots/shot-1": "succeeded", "shots/shot-2": "succeeded" },
