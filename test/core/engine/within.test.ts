@@ -51,7 +51,7 @@ describe("a job that is not there within its time", () => {
     const result = await ran(world, either);
     expect(result.pause?.reason).toBe("late");
     expect(result.pause?.message).toContain("face/1/a has not finished");
-    expect(steps(result)).toMatchObject({ "face/pick": expect.stringContaining("succeeded"), film: "waiting: null" });
+    expect(whysOf(result)).toMatchObject({ "face/pick": expect.stringContaining("succeeded"), film: "waiting: null" });
     await world.clock.advance(600 * MINUTE_MS);
     expect((await resumed(world)).status).toBe("succeeded");
   });
@@ -65,22 +65,19 @@ describe("a job that is not there within its time", () => {
         shows: ({ error }) => (error === null ? {} : { costMicros: bill }),
       },
     );
-    const twoSteps = pipeline("two-steps", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        face: firstOf("face", [
-          (b) => {
-            const mood = b.job("mood", models.image, { prompt: "mood" }, { within: "10m" });
-            return b.job("a", models.image, { prompt: "a", images: [mood] });
-          },
-          (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
-        ]),
-      }),
-    });
+    const twoSteps = pipelineOf("two-steps", ({ firstOf }) => ({
+      face: firstOf("face", [
+        (b) => {
+          const mood = b.job("mood", models.image, { prompt: "mood" }, { within: "10m" });
+          return b.job("a", models.image, { prompt: "a", images: [mood] });
+        },
+        (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
+      ]),
+    }));
     const result = await ran(world, twoSteps);
     expect(result.pause?.reason).toBe("unresolved");
     expect(result.pause?.message).toContain("face/2/b failed, and it is not yet known whether it was charged");
-    expect(steps(result)).toMatchObject({ "face/1/mood": "succeeded: null", "face/1/a": "waiting: null" });
+    expect(whysOf(result)).toMatchObject({ "face/1/mood": "succeeded: null", "face/1/a": "waiting: null" });
     bill = 0;
     expect((await resumed(world)).status).toBe("succeeded");
   });
