@@ -1,6 +1,4 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page, Route } from "playwright-core";
 import { pipeline } from "showrunner";
@@ -13,6 +11,7 @@ import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Pipeline } from "../../../src/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
@@ -47,7 +46,7 @@ let seen: Visit;
 let page: Page;
 /** What a run's file holds now. */
 let code: Pipeline | null = null;
-const outDir = mkdtempSync(join(tmpdir(), "dashboard-out-"));
+const outDir = newFolder();
 const source = { file: "/nowhere/fox.ts", exportName: "default" };
 
 beforeAll(async () => {

@@ -1,12 +1,10 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startLocalService } from "showrunner-local";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { visit } from "./support/browse.ts";
 import { serveDashboard } from "./support/serve.ts";
 
@@ -30,7 +28,7 @@ test("a comparison shows under each take its part, model, cost and time, and say
   const service = await startLocalService({ renderer: "stub", balance: 100 });
   service.faults([{ kind: "fail_job", prompt: "lost", retryable: false }]);
   await using served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey } });
-  const outDir = mkdtempSync(join(tmpdir(), "compared-"));
+  const outDir = newFolder();
   const handle = await served.show.run(look, {}, { id: "lighthouse", outDir });
   expect((await handle.result()).pause?.reason).toBe("approval");
   const browser = await startBrowser();

@@ -1,6 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,23 +6,11 @@ import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
 import { PortInUseError, startDashboard } from "../../../src/studio/dashboard/index.ts";
 import type { Gauges } from "../../../src/studio/dashboard/views/document.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
+import { ask as askOf, cookieOf, type Sent } from "./support/ask.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Buffer;
-}
-
-interface Ask {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** The path exactly as it goes over the wire. */
-  readonly path: string;
-}
 
 let served: Served;
 let cookie = "";
@@ -44,30 +29,12 @@ beforeAll(async () => {
       { path: "drawing", outputs: [{ sha256: page.sha256, contentType: "image/svg+xml" }] },
     ],
   });
-  cookie = String((await ask({ path: `/?token=${TOKEN}` })).headers["set-cookie"]).split(";")[0]!;
+  cookie = await cookieOf(served.dashboard.url);
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** A request with nothing made right on its way, as an attacker would send it. */
-function ask({ method = "GET", path, headers = {}, body }: Ask): Promise<Answer> {
-  const { hostname, port } = new URL(served.dashboard.origin);
-  return new Promise((done, failed) => {
-    const sent = request(
-      { hostname, port, method, path, headers: { ...(cookie !== "" && { cookie }), ...headers } },
-      (answer) => {
-        const pieces: Buffer[] = [];
-        answer.on("data", (piece: Buffer) => pieces.push(piece));
-        answer.on("end", () =>
-          done({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(pieces) }),
-        );
-        answer.on("error", failed);
-      },
-    );
-    sent.on("error", failed);
-    sent.end(body);
-  });
-}
-
+const ask = ({ headers, ...sent }: Sent) =>
+  askOf(served.dashboard.origin, { ...sent, headers: { ...(cookie !== "" && { cookie }), ...headers } });
 const own = () => ({ origin: served.dashboard.origin, "content-type": "application/json" });
 const media = "/media/night/part%2Fone/0";
 
@@ -274,7 +241,7 @@ test("a port that is taken is said to be, with what to type next", async () => {
 });
 
 test("when the local service ends with the command that embedded it, the dashboard takes another one", async () => {
-  const localDir = join(mkdtempSync(join(tmpdir(), "dashboard-local-")), "local");
+  const localDir = join(newFolder(), "local");
   const theirs = await startLocalService({ dataDir: localDir, renderer: "stub" });
   const journal = createMemoryJournal();
   const mediaDir = join(localDir, "..", "media");
@@ -291,8 +258,7 @@ test("when the local service ends with the command that embedded it, the dashboa
       return show;
     },
   });
-  const door = await fetch(`${dashboard.origin}/?token=${TOKEN}`);
-  const headers = { cookie: door.headers.get("set-cookie")!.split(";")[0]! };
+  const headers = { cookie: await cookieOf(dashboard.url) };
   const gauges = async () => (await (await fetch(`${dashboard.origin}/api/gauges`, { headers })).json()) as Gauges;
   await theirs.close();
   await eventually(async () => (await gauges()).balanceMicros).toBe(25_000_000);

@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -18,8 +16,10 @@ import type {
   StepProgress,
   StepsPage,
 } from "../../../src/studio/dashboard/views/document.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
+import { cookieOf } from "./support/ask.ts";
 import { eventually } from "./support/eventually.ts";
-import { cookieOf, listen } from "./support/listen.ts";
+import { listen } from "./support/listen.ts";
 import { doneEvents, type PlantedStep, plantRun, stepEvents } from "./support/planted.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
 
@@ -72,7 +72,7 @@ describe("the live stream", () => {
   });
 
   test("shows a run that another process writes, and its progress", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "dashboard-journal-")), "journal.db");
+    const file = join(newFolder(), "journal.db");
     await using elsewhere = await opened(file);
     const gardener = await plantRun(elsewhere.journal, { id: "r", steps: [{ path: "a", state: "rendering" }] });
     await using here = await opened(file);
@@ -117,7 +117,7 @@ test("a run that cannot be read says so, and hides no other", async () => {
     ["fine", false],
   ]);
   const answer = await fetch(`${served.dashboard.origin}/api/runs/damaged`, {
-    headers: { cookie: await cookieOf(served) },
+    headers: { cookie: await cookieOf(served.dashboard.url) },
   });
   expect(answer.status).toBe(409);
 });
@@ -214,7 +214,7 @@ test("a prompt of 10 MB is cut before it is sent, and the run stays usable", asy
     id: "r",
     steps: [{ path: "a", prompt: "lighthouse ".repeat(1_000_000), state: "done" }],
   });
-  const cookie = await cookieOf(served);
+  const cookie = await cookieOf(served.dashboard.url);
   for (const path of ["/api/runs/r", "/api/runs/r/step?path=a", "/api/runs/r/events", "/api/runs"]) {
     const text = await (await fetch(served.dashboard.origin + path, { headers: { cookie } })).text();
     expect(text.length).toBeLessThan(20_000);
@@ -281,7 +281,7 @@ function upTo(journal: JournalStore, seq: number): JournalStore {
 
 async function listed(served: Served, query: string): Promise<RunsPage> {
   const answer = await fetch(`${served.dashboard.origin}/api/runs?${query}`, {
-    headers: { cookie: await cookieOf(served) },
+    headers: { cookie: await cookieOf(served.dashboard.url) },
   });
   return (await answer.json()) as RunsPage;
 }
@@ -322,7 +322,7 @@ describe("a run of more steps than a page holds", () => {
   test("has lists that come in parts", async () => {
     await using served = await serveDashboard();
     await plantRun(served.journal, { id: "r", steps });
-    const cookie = await cookieOf(served);
+    const cookie = await cookieOf(served.dashboard.url);
     const get = async <T>(path: string) =>
       (await (await fetch(`${served.dashboard.origin}/api/runs/r/${path}`, { headers: { cookie } })).json()) as T;
     const found = (query: Record<string, string>) => get<StepsPage>(`steps?${new URLSearchParams(query)}`);

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -7,6 +6,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { file, pipeline } from "../../../src/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
@@ -38,8 +38,8 @@ const ad = pipeline("ad", {
 let browser: Browser;
 let served: Served;
 let seen: Visit;
-const pickedDir = mkdtempSync(join(tmpdir(), "picked-"));
-const photo = join(mkdtempSync(join(tmpdir(), "photo-")), "our tent.png");
+const pickedDir = newFolder();
+const photo = join(newFolder(), "our tent.png");
 
 beforeAll(async () => {
   writeFileSync(photo, PIXEL);

@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type LocalService, startLocalService } from "showrunner-local";
@@ -10,6 +8,7 @@ import { inspect } from "../../../src/film/index.ts";
 import { file, pipeline } from "../../../src/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
 import { ffmpeg } from "../../film/support/ffmpeg.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
 
@@ -28,7 +27,7 @@ const checked = pipeline("checked", {
   },
 });
 
-const folder = mkdtempSync(join(tmpdir(), "refused-"));
+const folder = newFolder();
 let browser: Browser;
 let service: LocalService;
 let served: Served;

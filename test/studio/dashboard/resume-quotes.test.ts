@@ -3,7 +3,8 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
 import type { ResumePreview } from "../../../src/studio/dashboard/views/document.ts";
-import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+import { cookieOf } from "./support/ask.ts";
+import { type Served, serveDashboard } from "./support/serve.ts";
 
 const pictures = pipeline("pictures", {
   input: z.object({}),
@@ -29,8 +30,7 @@ let headers: Readonly<Record<string, string>>;
 beforeAll(async () => {
   served = await serveDashboard({ loadPipeline: async () => code });
   const { origin } = served.dashboard;
-  const { headers: given } = await fetch(`${origin}/?token=${TOKEN}`, { redirect: "manual" });
-  headers = { cookie: given.get("set-cookie")!.split(";")[0]!, origin, "content-type": "application/json" };
+  headers = { cookie: await cookieOf(served.dashboard.url), origin, "content-type": "application/json" };
   const source = { file: "/pictures.ts", exportName: "default" };
   const run = await served.show.run(pictures, {}, { id: "x", source });
   expect((await run.result()).status).toBe("succeeded");

@@ -1,6 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type LocalService, startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -8,6 +5,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -58,7 +56,7 @@ beforeAll(async () => {
   browser = await startBrowser();
   seen = await visit(browser, served);
   page = seen.page;
-  const outDir = mkdtempSync(join(tmpdir(), "changes-out-"));
+  const outDir = newFolder();
   const source = { file: "/nowhere/poster.ts", exportName: "default" };
   const run = await served.show.run(poster, {}, { id: "p", budget: "1", outDir, source });
   expect((await run.result()).pause?.reason).toBe("approval");
@@ -194,7 +192,7 @@ test("what does not fit is refused with the reason, and stays to be decided", as
 });
 
 test("a decision that was made while its run was driven resumes it, where it has paused when the decision arrives", async () => {
-  const outDir = mkdtempSync(join(tmpdir(), "changes-out-"));
+  const outDir = newFolder();
   const source = { file: "/nowhere/gated.ts", exportName: "default" };
   const run = await served.show.run(gated, {}, { id: "q", budget: "1", outDir, source });
   await page.route("**/api/runs/q/approve", async (route) => {

@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { startLocalService } from "showrunner-local";
@@ -9,6 +7,7 @@ import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -33,7 +32,7 @@ beforeAll(async () => {
   const loadPipeline = async () => ad;
   served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey }, loadPipeline });
   browser = await startBrowser();
-  const outDir = mkdtempSync(join(tmpdir(), "desk-out-"));
+  const outDir = newFolder();
   const run = async (n: number) => {
     const options = { id: `ad-${n}`, budget: "1", tags: { client: n % 2 === 0 ? "acme" : "north" } };
     const handle = await served.show.run(ad, { product: `kettle ${n}` }, { ...options, outDir: join(outDir, `${n}`) });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createReviewLink } from "../../../src/studio/dashboard/links/review-link.ts";
-import { Guest, linkTo, PUBLIC, plantQuestion, type Sent, send } from "./support/review-links.ts";
+import { cookieOf, type Sent } from "./support/ask.ts";
+import { Guest, linkTo, PUBLIC, plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
 const ATTACKS = 1000;
@@ -48,13 +49,12 @@ beforeAll(async () => {
     past,
   );
   const { host } = new URL(served.dashboard.origin);
-  const opened = await send(served, { path: `/?token=${TOKEN}`, headers: { host } });
   loot = {
     mine: mine.token,
     theirs: theirs.token,
     revoked: revoked.token,
     expired,
-    cookie: String(opened.headers["set-cookie"]).split(";")[0]!,
+    cookie: await cookieOf(served.dashboard.url),
     host,
     refs: { mine: mine.refs, theirs: theirs.refs },
     files: { mine: mine.files, theirs: theirs.files, ended: revoked.files },

@@ -6,8 +6,9 @@ import { pipeline } from "../../../src/index.ts";
 import { startDashboard } from "../../../src/studio/dashboard/index.ts";
 import { senderOf, Tries } from "../../../src/studio/dashboard/links/link-routes.ts";
 import { createReviewLink } from "../../../src/studio/dashboard/links/review-link.ts";
+import { cookieOf } from "./support/ask.ts";
 import { Guest, linkTo, PUBLIC, plantQuestion, send } from "./support/review-links.ts";
-import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+import { type Served, serveDashboard } from "./support/serve.ts";
 
 const titles = pipeline("titles", {
   input: z.object({}),
@@ -353,11 +354,13 @@ describe("whoever makes links", () => {
   });
 
   test("may do so in the dashboard, where a link's secret is shown once; a viewer may not", async () => {
-    const { origin } = served.dashboard;
-    const host = new URL(origin).host;
-    const opened = await send(served, { path: `/?token=${TOKEN}`, headers: { host } });
-    const cookie = String(opened.headers["set-cookie"]).split(";")[0]!;
-    const headers = { host, origin, cookie, "content-type": "application/json" };
+    const { origin, url } = served.dashboard;
+    const headers = {
+      host: new URL(origin).host,
+      origin,
+      cookie: await cookieOf(url),
+      "content-type": "application/json",
+    };
     const post = async (path: string, body: object) =>
       JSON.parse(String((await send(served, { method: "POST", path, headers, body: JSON.stringify(body) })).body));
     const made = await post("/api/review-links", { tags: ["client=acme"], expiresMs: 3_600_000 });

@@ -4,8 +4,9 @@ import type { JournalStore } from "../../../src/index.ts";
 import { differing } from "../../../src/studio/dashboard/page/ui/format.ts";
 import { WaitingDecisions } from "../../../src/studio/dashboard/routes/review-routes.ts";
 import type { PageStep, ReviewQueue } from "../../../src/studio/dashboard/views/document.ts";
-import { plantQuestion, send } from "./support/review-links.ts";
-import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+import { cookieOf } from "./support/ask.ts";
+import { plantQuestion } from "./support/review-links.ts";
+import { type Served, serveDashboard } from "./support/serve.ts";
 
 let served: Served;
 beforeAll(async () => {
@@ -17,15 +18,12 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 async function ask(path: string, body?: object) {
-  const { host, origin } = new URL(served.dashboard.origin);
-  const entered = await send(served, { path: `/?token=${TOKEN}`, headers: { host } });
-  const cookie = String(entered.headers["set-cookie"]).split(";")[0]!;
-  const answer = await send(served, {
-    path,
-    headers: { host, cookie, origin, ...(body && { "content-type": "application/json" }) },
+  const { origin, url } = served.dashboard;
+  const answer = await fetch(origin + path, {
+    headers: { cookie: await cookieOf(url), origin, "content-type": "application/json" },
     ...(body && { method: "POST", body: JSON.stringify(body) }),
   });
-  return { status: answer.status, body: JSON.parse(String(answer.body)) as unknown };
+  return { status: answer.status, body: (await answer.json()) as unknown };
 }
 
 async function queue(query = ""): Promise<ReviewQueue> {

@@ -1,7 +1,7 @@
-import { request } from "node:http";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "../../demo/support/browser.ts";
+import { ask as askOf, cookieOf } from "./support/ask.ts";
 import { violations } from "./support/browse.ts";
 import { plantHarbour } from "./support/harbour.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
@@ -20,30 +20,13 @@ afterAll(async () => {
   await served?.[Symbol.asyncDispose]();
 });
 
-interface Ask {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-function ask(
-  origin: string,
-  { method = "GET", path, headers = {}, body = "" }: Ask,
-): Promise<{ status: number; body: string; cookie: string }> {
-  const { hostname, port, host } = new URL(origin);
-  return new Promise((resolve, reject) => {
-    const own = { Host: host, ...(method === "POST" && { Origin: origin, "Content-Type": "application/json" }) };
-    const call = request({ hostname, port, method, path, headers: { ...own, ...headers } }, (answer) => {
-      const pieces: Buffer[] = [];
-      answer.on("data", (piece: Buffer) => pieces.push(piece));
-      answer.on("end", () => {
-        const cookie = answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
-        resolve({ status: answer.statusCode!, body: Buffer.concat(pieces).toString(), cookie });
-      });
-    });
-    call.on("error", reject).end(body);
-  });
+/** Asks with what the address gives, and posts from the dashboard's own origin. */
+async function ask(url: string, path: string, post: string | null = null) {
+  const { origin, host } = new URL(url);
+  const headers = { Host: host, Cookie: await cookieOf(url) };
+  if (post === null) return askOf(origin, { path, headers });
+  const own = { ...headers, Origin: origin, "Content-Type": "application/json" };
+  return askOf(origin, { method: "POST", path, headers: own, body: post });
 }
 
 /** Every route that changes something, as the server knows them. */
@@ -62,23 +45,17 @@ const actions = [
 
 describe("a viewer", () => {
   test("reads everything and is refused every action by the server", async () => {
-    const { origin } = served.dashboard;
-    const { cookie } = await ask(origin, { path: `/?token=${viewerToken}` });
+    const url = served.dashboard.viewerUrl!;
     for (const path of ["/api/runs", "/api/runs/harbour-42", "/api/gauges", "/api/costs"]) {
-      expect([path, (await ask(origin, { path, headers: { Cookie: cookie } })).status]).toEqual([path, 200]);
+      expect([path, (await ask(url, path)).status]).toEqual([path, 200]);
     }
     for (const path of actions) {
-      const answer = await ask(origin, {
-        method: "POST",
-        path,
-        headers: { Cookie: cookie },
-        body: '{"step":"choose"}',
-      });
-      expect([path, answer.status, answer.body]).toEqual([path, 403, expect.stringContaining("READ_ONLY")]);
+      const answer = await ask(url, path, '{"step":"choose"}');
+      expect([path, answer.status, String(answer.body)]).toEqual([path, 403, expect.stringContaining("READ_ONLY")]);
     }
     expect(await served.journal.inbox("harbour-42")).toEqual([]);
-    const visitor = await ask(origin, { path: "/api/visitor", headers: { Cookie: cookie } });
-    expect(JSON.parse(visitor.body)).toEqual({ role: "viewer", launcher: "showrunner" });
+    const visitor = await ask(url, "/api/visitor");
+    expect(JSON.parse(String(visitor.body))).toEqual({ role: "viewer", launcher: "showrunner" });
   });
 
   test("is offered no action, and told so", async () => {
@@ -104,15 +81,7 @@ describe("a viewer", () => {
   });
 
   test("who opens the other address may act from then on", async () => {
-    const { origin } = served.dashboard;
-    const { cookie } = await ask(origin, { path: `/?token=${TOKEN}` });
-    const answer = await ask(origin, {
-      method: "POST",
-      path: "/api/plan",
-      headers: { Cookie: cookie },
-      body: "{}",
-    });
-    expect(answer.status).not.toBe(403);
+    expect((await ask(served.dashboard.url, "/api/plan", "{}")).status).not.toBe(403);
   });
 });
 

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { startLocalService } from "showrunner-local";
@@ -9,6 +8,7 @@ import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -45,7 +45,7 @@ let browser: Browser;
 let service: LocalService;
 let served: Served;
 let seen: Visit;
-const outDir = mkdtempSync(join(tmpdir(), "dashboard-out-"));
+const outDir = newFolder();
 
 beforeAll(async () => {
   service = await startLocalService({ renderer: "stub", balance: 50 });

@@ -1,5 +1,5 @@
 import { existsSync, globSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,9 +10,9 @@ import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { createMemoryJournal, file, pipeline } from "../../../src/index.ts";
 import { SentFiles } from "../../../src/studio/handler/sent-files.ts";
 import { BusyRefusal } from "../../../src/studio/served/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { listen } from "../../support/listen.ts";
 import { localShow } from "../../support/local-show.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { errorOf, quoteOf, serve } from "./support/served.ts";
 
 const world = localShow();
@@ -48,6 +48,21 @@ async function form(photo: Uint8Array, fields: { readonly [name: string]: string
   const sent = new Response(body);
   return { headers: { "Content-Type": sent.headers.get("Content-Type")! }, body: await sent.bytes() };
 }
+
+/** Kept files in a folder of their own, below a clock that the test sets. */
+async function ownFiles(most = { each: 1e6, all: 2e6 }) {
+  const root = newFolder();
+  const media = await openMediaStore(join(root, "media"));
+  const show = { journal: createMemoryJournal(), media };
+  const parts = { folder: join(root, "sent"), show, most };
+  const clock = { now: Date.now() };
+  return { ...parts, media, clock, open: (other = {}) => new SentFiles({ ...parts, now: () => clock.now, ...other }) };
+}
+
+const sending = (bytes: AsyncIterable<Uint8Array> | string, mostBytes = 1e6) => ({
+  bytes: typeof bytes === "string" ? pieces(Buffer.from(bytes)) : bytes,
+  ...{ name: "a.txt", mostBytes, tooLarge: () => new Error() as never },
+});
 
 /** What lies in the folder of kept files, without marks. */
 const filesIn = (folder: string) => globSync("*/*/*.*", { cwd: folder, exclude: (name) => name.startsWith(".") });
@@ -135,50 +150,29 @@ test("a file goes with the refusal, the quote's end or the run that it was sent 
 });
 
 test("copies of what ended leave the media store once nobody can be about to name them [shares of disk]", async () => {
-  const folder = await fastFolder("copies-");
-  const [journal, media] = [createMemoryJournal(), await openMediaStore(join(folder, "media"))];
-  let now = Date.now();
-  const files = new SentFiles({
-    folder: join(folder, "sent"),
-    show: { journal, media },
-    most: { each: 1e6, all: 2e6 },
-    now: () => now,
-  });
-  const bytes = Buffer.from("a file");
-  const sentBytes = { bytes: pieces(bytes), name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const { media, clock, open } = await ownFiles();
+  const files = open();
   const request = files.request("acme");
-  const path = await request.keep(sentBytes);
+  const path = await request.keep(sending("a file"));
   const { sha256 } = await media.put({ path });
   request.mayBeCopied = true;
   await request.release();
   expect([existsSync(path), await media.has(sha256)]).toEqual([false, true]);
-  const old = new Date(now - 2 * HOUR_MS);
+  const old = new Date(clock.now - 2 * HOUR_MS);
   await utimes(media.path(sha256), old, old);
   await files.sweep();
   expect(await media.has(sha256)).toBe(true);
-  now += 3 * HOUR_MS;
+  clock.now += 3 * HOUR_MS;
   await files.sweep();
   expect(await media.has(sha256)).toBe(false);
-  files.close();
-  await rm(folder, { recursive: true });
 });
 
 test("a caller has a share of the disk, and what a process left counts in the next one [shares of disk]", async () => {
-  const folder = await fastFolder("shares-");
-  const [journal, media] = [createMemoryJournal(), await openMediaStore(join(folder, "media"))];
-  const now = Date.now();
-  const open = () =>
-    new SentFiles({
-      folder: join(folder, "sent"),
-      show: { journal, media },
-      most: { each: 1e6, all: 2e6 },
-      now: () => now,
-    });
-  const keep = async (files: SentFiles, owner: string, text: string, until = now + HOUR_MS) => {
+  const { clock, open } = await ownFiles();
+  const keep = async (files: SentFiles, owner: string, text: string, until = clock.now + HOUR_MS) => {
     const request = files.request(owner);
-    const tooLarge = () => new Error() as never;
     try {
-      await request.keep({ bytes: pieces(Buffer.from(text)), name: "a.txt", mostBytes: 1e6, tooLarge });
+      await request.keep(sending(text));
       if (until > 0) await request.keepFor({ until });
       return "kept";
     } catch (error) {
@@ -198,49 +192,27 @@ test("a caller has a share of the disk, and what a process left counts in the ne
   expect(await keep(second, "b", "z".repeat(500_000))).toBe("kept");
   expect(await keep(second, "c", "w".repeat(700_000))).toBe(503);
   expect(await keep(second, "c", "w".repeat(200_000))).toBe("kept");
-  await rename(folder, `${folder}-gone`);
-  await rm(`${folder}-gone`, { recursive: true });
 });
 
 test("files of a byte take what they take of the disk: a caller cannot fill it with their folders [shares of disk]", async () => {
-  const folder = await fastFolder("small-files-");
-  const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
-  const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 2e5, all: 4e5 }, now: Date.now });
-  const request = files.request("acme");
-  const keep = (text: string) =>
-    request.keep({
-      bytes: pieces(Buffer.from(text)),
-      name: "a.txt",
-      mostBytes: 1,
-      tooLarge: () => new Error() as never,
-    });
+  const { folder, open } = await ownFiles({ each: 2e5, all: 4e5 });
+  const request = open().request("acme");
+  const keep = (text: string) => request.keep(sending(text, 1));
   const kept = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => keep(String.fromCharCode(97 + n))));
   const refused = kept.filter(({ status }) => status === "rejected");
   expect(refused.length).toBe(4);
   for (const { reason } of refused as PromiseRejectedResult[]) expect(reason).toBeInstanceOf(BusyRefusal);
   await request.release();
-  expect(filesIn(join(folder, "sent"))).toEqual([]);
-  files.close();
-  await rm(folder, { recursive: true });
+  expect(filesIn(folder)).toEqual([]);
 });
 
 test("a file that comes after its request was refused goes too [shares of disk]", async () => {
-  const folder = await fastFolder("late-");
-  const media = await openMediaStore(join(folder, "media"));
-  const show = { journal: createMemoryJournal(), media };
-  const files = new SentFiles({ folder, show, most: { each: 1e6, all: 2e6 }, now: Date.now });
   const { promise, resolve } = Promise.withResolvers<Uint8Array>();
-  const request = files.request("acme");
-  const late = async function* () {
-    yield await promise;
-  };
-  const tooLarge = () => new Error() as never;
-  const keeping = request.keep({ bytes: late(), name: "a.txt", mostBytes: 100, tooLarge });
+  const request = (await ownFiles()).open().request("acme");
+  const keeping = request.keep(sending(later(promise)));
   await request.release();
   resolve(Buffer.from("late"));
   expect(existsSync(await keeping)).toBe(false);
-  files.close();
-  await rm(folder, { recursive: true });
 });
 
 test("a run whose engine could not be reached at its start keeps its file, and the quote of a refused start keeps it within the caller's share [shares of disk]", async () => {
@@ -267,33 +239,27 @@ test("a run whose engine could not be reached at its start keeps its file, and t
 });
 
 test("a file that is sent again while it is swept is there for its request [shares of disk]", async () => {
-  const folder = await fastFolder("again-");
-  const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
-  let now = Date.now();
-  const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 1e6, all: 2e6 }, now: () => now });
-  const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const { clock, open } = await ownFiles();
+  const files = open();
   const first = files.request("acme");
-  const path = await first.keep({ bytes: pieces(Buffer.from("a file")), ...how });
+  const path = await first.keep(sending("a file"));
   first.mayBeCopied = true;
   await first.release();
-  now += 3 * HOUR_MS;
+  clock.now += 3 * HOUR_MS;
   const { promise, resolve } = Promise.withResolvers<Uint8Array>();
   const again = files.request("acme");
-  const keeping = again.keep({ bytes: later(promise), ...how });
+  const keeping = again.keep(sending(later(promise)));
   await files.sweep();
   resolve(Buffer.from("a file"));
   expect(existsSync(await keeping)).toBe(true);
   await again.release();
-  now += 3 * HOUR_MS;
+  clock.now += 3 * HOUR_MS;
   await files.sweep();
   expect(existsSync(dirname(path))).toBe(false);
-  files.close();
-  await rm(folder, { recursive: true });
 });
 
 test("a file that is sent again to one process while another one removes it is there for its request [shares of disk]", async () => {
-  const folder = await fastFolder("two-processes-");
-  const media = await openMediaStore(join(folder, "media"));
+  const { folder, show, open } = await ownFiles();
   const [looked, marked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   // Asked once it is known that no request uses the file.
   const run = async () => {
@@ -301,39 +267,31 @@ test("a file that is sent again to one process while another one removes it is t
     await marked.promise;
     return null;
   };
-  const parts = { folder: join(folder, "sent"), most: { each: 1e6, all: 2e6 }, now: Date.now };
-  const open = (journal: object) => new SentFiles({ ...parts, show: { journal: journal as never, media } });
-  const [first, second] = [open({ run }), open(createMemoryJournal())];
-  const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const [first, second] = [open({ show: { ...show, journal: { run } as never } }), open()];
   const ending = first.request("acme");
-  const path = await ending.keep({ bytes: pieces(Buffer.from("a file")), ...how });
+  const path = await ending.keep(sending("a file"));
   await ending.keepFor({ run: "never-started" });
   const released = ending.release();
   await looked.promise;
   const again = second.request("acme");
-  const keeping = again.keep({ bytes: pieces(Buffer.from("a file")), ...how });
-  while (globSync("*/*/.request-*", { cwd: parts.folder }).length === 0) await new Promise(setImmediate);
+  const keeping = again.keep(sending("a file"));
+  while (globSync("*/*/.request-*", { cwd: folder }).length === 0) await new Promise(setImmediate);
   marked.resolve();
   await released;
   expect(await keeping).toBe(path);
-  expect(filesIn(parts.folder)).toHaveLength(1);
+  expect(filesIn(folder)).toHaveLength(1);
   await again.release();
   expect(existsSync(dirname(path))).toBe(false);
-  for (const files of [first, second]) files.close();
-  await rm(folder, { recursive: true });
 });
 
 test("two processes that keep, let go of and sweep the same few files take none from a request that uses it [shares of disk]", async () => {
-  const folder = await fastFolder("many-requests-");
-  const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
-  const parts = { folder: join(folder, "sent"), show, most: { each: 1e6, all: 2e6 }, now: Date.now };
-  const both = [new SentFiles(parts), new SentFiles(parts)];
-  const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const { folder, open } = await ownFiles();
+  const both = [open(), open()];
   let lost = 0;
   const asking = async (files: SentFiles, index: number) => {
     for (let round = 0; round < 15; round += 1) {
       const request = files.request("acme");
-      const path = await request.keep({ bytes: pieces(Buffer.from(`file ${round % 2}`)), ...how });
+      const path = await request.keep(sending(`file ${round % 2}`));
       request.mayBeCopied = (round + index) % 3 === 0;
       if (round % 5 === 0) await files.sweep();
       if (!existsSync(path)) lost += 1;
@@ -342,33 +300,27 @@ test("two processes that keep, let go of and sweep the same few files take none 
   };
   await Promise.all([0, 1, 2, 3].map((index) => asking(both[index % 2]!, index)));
   expect(lost).toBe(0);
-  expect(filesIn(parts.folder)).toEqual([]);
-  for (const files of both) files.close();
-  await rm(folder, { recursive: true });
+  expect(filesIn(folder)).toEqual([]);
 });
 
 test.each(["before its request is answered", "after it"])(
   "what a request let go of counts no more once another file of its caller has failed, %s [shares of disk]",
   async (when) => {
-    const folder = await fastFolder("failed-");
-    const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
-    const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 1e6, all: 3e6 }, now: Date.now });
-    const how = { name: "a.txt", mostBytes: 1e6, tooLarge: () => new Error() as never };
+    const { folder, open } = await ownFiles({ each: 1e6, all: 3e6 });
+    const files = open();
     const { promise, reject } = Promise.withResolvers<Uint8Array>();
     // Nobody may have begun to read when it is rejected.
     promise.catch(() => undefined);
     const [first, failing, next] = [files.request("acme"), files.request("acme"), files.request("acme")];
-    await first.keep({ bytes: pieces(Buffer.alloc(600_000, "x")), ...how });
-    const failed = failing.keep({ bytes: later(promise), ...how }).catch(() => "failed");
+    await first.keep(sending("x".repeat(600_000)));
+    const failed = failing.keep(sending(later(promise))).catch(() => "failed");
     await first.release();
     if (when === "after it") await failing.release();
     reject(new Error("cut short"));
     expect(await failed).toBe("failed");
     if (when !== "after it") await failing.release();
-    expect(filesIn(join(folder, "sent"))).toEqual([]);
-    expect(existsSync(await next.keep({ bytes: pieces(Buffer.alloc(600_000, "y")), ...how }))).toBe(true);
-    files.close();
-    await rm(folder, { recursive: true });
+    expect(filesIn(folder)).toEqual([]);
+    expect(existsSync(await next.keep(sending("y".repeat(600_000))))).toBe(true);
   },
 );
 

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
@@ -21,6 +20,7 @@ import { createServer } from "../../../src/studio/mcp/server.ts";
 import { boundedLines } from "../../../src/studio/mcp/transports.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { isFull } from "../../support/sample.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { agreed } from "./support/agent.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
@@ -54,7 +54,7 @@ let before: ReadonlyMap<string, number>;
 const FOREIGN = ["mine", "agent-mine"];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mcp-attacks-"));
+  folder = newFolder();
   await mkdir(join(folder, "files"));
   await writeFile(join(folder, "secret.wav"), SECRET);
   service = await startLocalService({ renderer: "stub", speed: 100, balance: 100 });
@@ -86,7 +86,6 @@ afterAll(async () => {
   await session.idle();
   await show.close();
   await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const evilText = fc.oneof(
@@ -254,17 +253,22 @@ test("resources and tasks of people are none, however they are written", async (
 
 test("lines of any size and cut come through whole, or are refused whole", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.nat(300), { maxLength: 20 }), fc.integer({ min: 1, max: 97 }), async (sizes, cut) => {
+    fc.asyncProperty(fc.array(fc.nat(300), { maxLength: 20 }), fc.integer({ min: 1, max: 997 }), async (sizes, cut) => {
       const refused: string[] = [];
-      const lines = boundedLines(100, (message) => void refused.push(message));
+      const lines = boundedLines(100, (message) => refused.push(message));
       const passed: Buffer[] = [];
       lines.on("data", (chunk: Buffer) => void passed.push(chunk));
-      const all = Buffer.from(sizes.map((size) => `${"x".repeat(size)}\n`).join(""));
+      // The last line never ends.
+      const all = Buffer.from(`${sizes.map((size) => `${"x".repeat(size)}\n`).join("")}${"y".repeat(150)}`);
       for (let from = 0; from < all.length; from += cut) lines.write(all.subarray(from, from + cut));
       await new Promise<void>((done) => lines.end(done));
       const short = sizes.filter((size) => size < 100);
       expect(Buffer.concat(passed).toString()).toBe(short.map((size) => `${"x".repeat(size)}\n`).join(""));
-      expect(refused).toHaveLength(sizes.length - short.length);
+      expect(refused).toEqual(
+        sizes
+          .filter((size) => size >= 100)
+          .map((size) => `A message of ${size + 1} bytes is too long; the limit is 100 bytes.`),
+      );
     }),
   );
 });

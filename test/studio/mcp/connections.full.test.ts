@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createServer as createHttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openShowrunner } from "../../../src/index.ts";
@@ -13,6 +12,7 @@ import { PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import { MOST_IMAGE_BYTES } from "../../../src/studio/mcp/tools/media.ts";
 import { cli } from "../../cli/support/cli.ts";
 import { ownCommand } from "../../support/own-command.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import poster from "./fixtures/pipelines/poster.ts";
 import { type AgentOptions, call, callAgreed, connect, connectHttp, PIPELINES, serveHttp } from "./support/agent.ts";
 
@@ -51,7 +51,7 @@ describe("a run goes on when the client has gone", () => {
 
   test("over stdio: a run whose pipeline was changed meanwhile is left to a person", async () => {
     await start({ speed: 0.2 });
-    const folder = mkdtempSync(join(tmpdir(), "showrunner-mcp-changed-"));
+    const folder = newFolder();
     copyFileSync(join(PIPELINES, "poster.ts"), join(folder, "poster.ts"));
     const one = await agent(["--budget", "1"], { folder });
     await one.call("run_pipeline", kite);
@@ -141,7 +141,7 @@ describe("media", () => {
 
 describe("what is not an agent's", () => {
   test("files outside of the folder are not read, whichever way they are named", async () => {
-    const cwd = mkdtempSync(join(tmpdir(), "showrunner-mcp-files-"));
+    const cwd = newFolder();
     const folder = join(cwd, "pipelines");
     mkdirSync(folder);
     copyFileSync(join(PIPELINES, "voice.ts"), join(folder, "voice.ts"));
@@ -176,7 +176,7 @@ describe("what is not an agent's", () => {
   });
 
   test("a budget is beside caps of the person's on the same tag, and beside what agents spent before", async () => {
-    const cwd = mkdtempSync(join(tmpdir(), "showrunner-mcp-budget-"));
+    const cwd = newFolder();
     const caps = ["--cap", "started-by=agent:9", "--cap", "started-by=agent:8/day"];
     await using one = await agent(["--budget", "1", ...caps], { cwd });
     expect((await one.call("list_pipelines")).json).toMatchObject({ budget: "1.00", left: "1.00" });
@@ -239,7 +239,7 @@ describe("what is not an agent's", () => {
   });
 
   test("a file that is written into the folder later is not run", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "showrunner-mcp-late-"));
+    const folder = newFolder();
     copyFileSync(join(PIPELINES, "poster.ts"), join(folder, "poster.ts"));
     await using one = await agent([], { folder });
     copyFileSync(join(PIPELINES, "portrait.ts"), join(folder, "portrait.ts"));
@@ -278,7 +278,7 @@ describe("the HTTP server", () => {
 describe("the command", () => {
   test.each([
     [["nowhere"], "nowhere is not a folder"],
-    [[mkdtempSync(join(tmpdir(), "mcp-none-"))], ": no file exports a pipeline"],
+    [[newFolder()], ": no file exports a pipeline"],
     [[PIPELINES, "--run-budget", "1"], "--run-budget needs --budget"],
     [[PIPELINES, "--budget", "much"], "--budget"],
     [[PIPELINES, "--port", "1"], "--port only works with --http"],
@@ -291,7 +291,7 @@ describe("the command", () => {
 
   test("says what it leaves out, and writes nothing but the protocol to stdout", async () => {
     const child = spawn(process.execPath, [ownCommand, "mcp", PIPELINES], {
-      cwd: mkdtempSync(join(tmpdir(), "mcp-")),
+      cwd: newFolder(),
       env: { ...process.env, ...env },
     });
     let [stdout, stderr] = ["", ""];

@@ -100,7 +100,9 @@ describe("the person at the agent's side", () => {
     await without.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
     await without.call("wait_for_run", { run: "agent-face" });
     const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
-    expect((await without.call("approve_step", decision)).text).toContain("they can decide in the terminal");
+    const refused = await without.call("approve_step", decision);
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.text).toContain("show a person what is waiting; they can decide in the terminal or the dashboard");
     await without.hangUp();
     await using asking = await agent("stdio", ["--budget", "1", "--ask"], {
       cwd: without.cwd,

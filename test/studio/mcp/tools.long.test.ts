@@ -193,44 +193,24 @@ describe("the budget", () => {
   });
 });
 
-describe("decisions", () => {
-  const start = async (flags: readonly string[]) => {
-    const one = await agent("stdio", ["--budget", "1", ...flags]);
-    await one.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
-    const { json } = await one.call("wait_for_run", { run: "agent-face" });
-    expect(json).toMatchObject({ status: "paused", pause: { reason: "approval" }, waiting: [{ step: "face/pick" }] });
-    return one;
-  };
-
-  test("are refused without --allow-approve, and an agent is told who decides", async () => {
-    await using one = await start([]);
-    const refused = await one.call("approve_step", {
-      run: "agent-face",
-      step: "face/pick",
-      decision: "approve",
-      pick: 1,
-    });
-    expect(refused).toMatchObject({ isError: true });
-    expect(refused.text).toContain("show a person what is waiting; they can decide in the terminal or the dashboard");
-    expect((await one.call("run_status", { run: "agent-face" })).json).toMatchObject({ status: "paused" });
+test("decisions are made with --allow-approve, and the run goes on", async () => {
+  await using one = await agent("stdio", ["--budget", "1", "--allow-approve"]);
+  await one.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
+  const { json } = await one.call("wait_for_run", { run: "agent-face" });
+  expect(json).toMatchObject({ status: "paused", pause: { reason: "approval" }, waiting: [{ step: "face/pick" }] });
+  const wrong = await one.call("approve_step", {
+    run: "agent-face",
+    step: "face/pick",
+    decision: "approve",
+    pick: 9,
   });
-
-  test("are made with --allow-approve, and the run goes on", async () => {
-    await using one = await start(["--allow-approve"]);
-    const wrong = await one.call("approve_step", {
-      run: "agent-face",
-      step: "face/pick",
-      decision: "approve",
-      pick: 9,
-    });
-    expect(wrong.isError, wrong.text).toBe(true);
-    await one.call("approve_step", {
-      run: "agent-face",
-      step: "face/pick",
-      decision: "approve",
-      pick: 2,
-      note: "calmer",
-    });
-    expect((await one.call("wait_for_run", { run: "agent-face" })).json).toMatchObject({ status: "succeeded" });
+  expect(wrong.isError, wrong.text).toBe(true);
+  await one.call("approve_step", {
+    run: "agent-face",
+    step: "face/pick",
+    decision: "approve",
+    pick: 2,
+    note: "calmer",
   });
+  expect((await one.call("wait_for_run", { run: "agent-face" })).json).toMatchObject({ status: "succeeded" });
 });

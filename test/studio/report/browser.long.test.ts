@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
@@ -10,9 +8,10 @@ import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
 import { startBrowser } from "../../demo/support/browser.ts";
 import { isFull } from "../../support/sample.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
+import { violations } from "../dashboard/support/browse.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const pixel = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==",
   "base64",
@@ -94,23 +93,8 @@ async function looked(
   }
 }
 
-async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { axe: loaded } = globalThis as unknown as {
-      readonly axe: {
-        run(): Promise<{
-          readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
-        }>;
-      };
-    };
-    const { violations: found } = await loaded.run();
-    return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  });
-}
-
 describe("a report in a browser", () => {
-  const folder = mkdtempSync(join(tmpdir(), "report-browser-"));
+  const folder = newFolder();
 
   test.each(isFull ? (["light", "dark"] as const) : (["dark"] as const))(
     "is accessible in the %s theme: paused, with many steps, and empty",

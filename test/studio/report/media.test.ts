@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
 import type { InlinedRun } from "../../../src/studio/dashboard/views/document.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { readReport } from "./support/read-report.ts";
 import { jobStep, SampleRun } from "./support/sample-run.ts";
 
@@ -15,7 +15,7 @@ const urlsOf = ({ patch }: InlinedRun) => patch.steps.flatMap(({ media }) => med
 
 /** A run whose files lie in a folder of their own, with copies in a media store beside it; negative: without a copy. */
 async function runWith(files: Readonly<Record<string, number>>) {
-  const folder = mkdtempSync(join(tmpdir(), "report-"));
+  const folder = newFolder();
   const outDir = join(folder, "out");
   const mediaDir = join(folder, "media");
   mkdirSync(outDir);
@@ -61,7 +61,7 @@ describe("media of a report", () => {
   });
 
   test("come from the media store only, whatever folder, name or hash the journal names [G33]", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "report-"));
+    const folder = newFolder();
     const mediaDir = join(folder, "media");
     const hidden = Buffer.from("a private key");
     const sha256 = createHash("sha256").update(hidden).digest("hex");
@@ -126,7 +126,7 @@ describe("intermediate results", () => {
 });
 
 test("a plan with missing steps or a cycle is reported as far as it goes", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "report-"));
+  const folder = newFolder();
   const steps = [jobStep("a", ["b", "nowhere"]), jobStep("b", ["a"]), jobStep("c", ["c"])];
   const run = new SampleRun(steps, { outDir: folder }).start();
   const page = { ...options, mediaDir: join(folder, "media"), file: join(folder, "report.html") };

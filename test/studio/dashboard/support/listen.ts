@@ -1,5 +1,6 @@
 import { createParser } from "eventsource-parser";
-import { type Served, TOKEN } from "./serve.ts";
+import { cookieOf } from "./ask.ts";
+import type { Served } from "./serve.ts";
 
 export interface Heard {
   readonly event: string;
@@ -13,17 +14,12 @@ export interface Listener extends AsyncDisposable {
   next(event: string): Promise<Heard>;
 }
 
-export async function cookieOf(served: Served): Promise<string> {
-  const answer = await fetch(`${served.dashboard.origin}/?token=${TOKEN}`);
-  return answer.headers.get("set-cookie")!.split(";")[0]!;
-}
-
 export async function listen(
   served: Served,
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Listener> {
-  return streamOf(served.dashboard.origin + path, { cookie: await cookieOf(served), ...headers });
+  return streamOf(served.dashboard.origin + path, { cookie: await cookieOf(served.dashboard.url), ...headers });
 }
 
 export async function streamOf(url: string, headers: Readonly<Record<string, string>>): Promise<Listener> {

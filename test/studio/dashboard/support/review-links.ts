@@ -1,39 +1,14 @@
-import { request } from "node:http";
 import { createReviewLink, type NewReviewLink } from "../../../../src/studio/dashboard/links/review-link.ts";
 import type { SharedDecision, SharedPage } from "../../../../src/studio/dashboard/views/document.ts";
+import { type Answer, ask, type Sent } from "./ask.ts";
 import { plantRun } from "./planted.ts";
 import type { Served } from "./serve.ts";
 
 export const PUBLIC = "review.example.test";
 
-export interface Sent {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Buffer;
-}
-
 /** Sends an unmodified request, by default with the public host name. */
-export function send(served: Served, { method = "GET", path, headers = {}, body }: Sent): Promise<Answer> {
-  const { hostname, port } = new URL(served.dashboard.origin);
-  return new Promise((done, failed) => {
-    const sent = request({ hostname, port, method, path, headers: { host: PUBLIC, ...headers } }, (answer) => {
-      const pieces: Buffer[] = [];
-      answer.on("data", (piece: Buffer) => pieces.push(piece));
-      answer.on("end", () =>
-        done({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(pieces) }),
-      );
-      answer.on("error", failed);
-    });
-    sent.on("error", failed);
-    sent.end(body);
-  });
+export function send(served: Served, { headers, ...sent }: Sent): Promise<Answer> {
+  return ask(served.dashboard.origin, { ...sent, headers: { host: PUBLIC, ...headers } });
 }
 
 /** The body of requests that a review link's page sends. */

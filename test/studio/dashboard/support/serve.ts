@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import { openMediaStore } from "../../../../src/core/engine/media/folder-store.ts";
@@ -14,6 +12,7 @@ import {
 import { type Dashboard, type DashboardOptions, startDashboard } from "../../../../src/studio/dashboard/index.ts";
 import { builtInCatalog } from "../../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../../support/fake-paid-service.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
 
 export const TOKEN = "a-token-that-only-the-test-knows";
 
@@ -42,7 +41,7 @@ export async function serveDashboard(
   } = {},
 ): Promise<Served> {
   const { open, paidService = new FakePaidService({ catalog: builtInCatalog() }), ...rest } = options;
-  const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
+  const folder = newFolder();
   const journal = options.journal ?? createMemoryJournal();
   const media = await openMediaStore(join(folder, "media"));
   const show = await openShowrunner({

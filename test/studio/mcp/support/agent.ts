@@ -1,6 +1,4 @@
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -9,6 +7,7 @@ import { type CallToolResult, ElicitRequestSchema, type ElicitResult } from "@mo
 import { root, startCli } from "../../../cli/support/cli.ts";
 import { compileCache } from "../../../support/compile-cache.ts";
 import { ownCommand } from "../../../support/own-command.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
 
 export const PIPELINES = join(root, "test/studio/mcp/fixtures/pipelines");
 
@@ -152,5 +151,5 @@ export async function call(client: Client, tool: string, input: Record<string, u
 }
 
 function emptyFolder(): string {
-  return mkdtempSync(join(tmpdir(), "showrunner-mcp-"));
+  return newFolder();
 }

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type WriteReportOptions, writeReport } from "../../../../src/studio/dashboard/index.ts";
 import type { InlinedRun } from "../../../../src/studio/dashboard/views/document.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
 import type { SampleRun } from "./sample-run.ts";
 
 export interface ReadReport {
@@ -18,7 +18,7 @@ export async function reportOf(run: SampleRun): Promise<ReadReport> {
 }
 
 export async function reportFile(run: SampleRun, more: Partial<WriteReportOptions> = {}): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "report-"));
+  const folder = newFolder();
   const options = { file: join(folder, "report.html"), mediaDir: join(folder, "media"), version: "1.2.3" };
   const { file } = await writeReport(run.show(), run.id, { ...options, writtenAt: run.now, ...more });
   return file;
