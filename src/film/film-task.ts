@@ -2,7 +2,7 @@ import type { TaskFiles, TaskHandle } from "../core/define/handle.ts";
 import type { AllMedia, LocalFile, Media, MediaKind, MediaList, TaskContext } from "../core/define/index.ts";
 import type { LocalInput, TaskMethod, TaskOptions } from "../core/define/steps/task.ts";
 import { markFile } from "../core/marks/index.ts";
-import type { Foresee, Foreseen, KnownMedia } from "../core/plan/draft.ts";
+import type { Foresee, Foreseen, KnownMedia } from "../core/plan/plan.ts";
 import { type Letters, lettersDrawn } from "./captions/letters.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_SECONDS, readingAtMost } from "./ffmpeg/probe.ts";

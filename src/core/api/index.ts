@@ -88,7 +88,7 @@ export type { ClientOptions } from "./options.ts";
 export type { Priority, Turn } from "./pace/fair-queue.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
 export type { Logger } from "./redactor.ts";
-export { outageDelayMs, type RetryOptions } from "./retry.ts";
+export type { RetryOptions } from "./retry.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
 export { inRun } from "./telemetry.ts";
 export {

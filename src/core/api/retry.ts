@@ -17,20 +17,9 @@ export interface RetryPolicy {
 /** Overrides parts of the retry policy; omitted fields keep their defaults. */
 export type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undefined };
 
-const defaultRetryPolicy: RetryPolicy = {
-  maxAttempts: 6,
-  baseDelayMs: 500,
-  maxDelayMs: 30_000,
-  maxElapsedMs: 900_000,
-};
-
 export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
-  return {
-    maxAttempts: given.maxAttempts ?? defaultRetryPolicy.maxAttempts,
-    baseDelayMs: given.baseDelayMs ?? defaultRetryPolicy.baseDelayMs,
-    maxDelayMs: given.maxDelayMs ?? defaultRetryPolicy.maxDelayMs,
-    maxElapsedMs: given.maxElapsedMs ?? defaultRetryPolicy.maxElapsedMs,
-  };
+  const { maxAttempts = 6, baseDelayMs = 500, maxDelayMs = 30_000, maxElapsedMs = 900_000 } = given;
+  return { maxAttempts, baseDelayMs, maxDelayMs, maxElapsedMs };
 }
 
 /** Whether a failed request may be repeated. `unless-done` means only if it certainly had no effect. */
@@ -85,12 +74,4 @@ export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: n
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;
   return Math.min(retryAfterMs, LONGEST_ASKED_MS) + chance * Math.min(stepMs, 1_000);
-}
-
-const FIRST_OUTAGE_MS = 5_000;
-const LONGEST_OUTAGE_MS = 60_000;
-
-/** Returns how many milliseconds a run waits after `failures` consecutive failed calls. */
-export function outageDelayMs(failures: number): number {
-  return Math.min(LONGEST_OUTAGE_MS, FIRST_OUTAGE_MS * 2 ** (failures - 1));
 }

@@ -1,5 +1,4 @@
-import type { FileKind, MediaKind, Yield } from "../plan/plan.ts";
-import type { DraftJson } from "../plan/step.ts";
+import type { DraftJson, FileKind, MediaKind, Yield } from "../plan/plan.ts";
 import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;

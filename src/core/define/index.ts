@@ -1,5 +1,4 @@
-export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "../plan/draft.ts";
-export type { MediaKind } from "../plan/plan.ts";
+export type { Candidate, Draft, LocalFile, LocalFunction, MediaKind, TaskContext } from "../plan/plan.ts";
 export { BuilderClosedError, callSite, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
 export {
   type AllMedia,

@@ -1,9 +1,7 @@
 import type { z } from "zod";
 import { didYouMean } from "../kit/lookup.ts";
-import type { Draft, Recorded } from "../plan/draft.ts";
 import { fingerprint, misfitIn, plainJson } from "../plan/plain-json.ts";
-import type { DraftStep, FailurePolicy, Json, Problem } from "../plan/plan.ts";
-import type { DraftJson } from "../plan/step.ts";
+import type { Draft, DraftJson, DraftStep, FailurePolicy, Json, Problem, Recorded } from "../plan/plan.ts";
 import {
   callSite,
   checkInput,

@@ -1,7 +1,13 @@
-import type { LocalFunction } from "../plan/draft.ts";
 import { isPlainObject } from "../plan/plain-json.ts";
-import type { DraftStep, FailurePolicy, Plan, Problem } from "../plan/plan.ts";
-import type { DraftJson, DraftReference } from "../plan/step.ts";
+import type {
+  DraftJson,
+  DraftReference,
+  DraftStep,
+  FailurePolicy,
+  LocalFunction,
+  Plan,
+  Problem,
+} from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 

@@ -9,7 +9,6 @@ export {
   type PlanDiff,
   withDependents,
 } from "./diff.ts";
-export type { Draft } from "./draft.ts";
 export { voiceKey } from "./kinds/job.ts";
 export type { NamedVoice, PlanContext, VoicesByName } from "./kinds/kind.ts";
 export {
@@ -33,7 +32,7 @@ export {
   referencesOf,
   resolveInput,
 } from "./plain-json.ts";
-export { type Decision, isPaid, type Reference, stepKinds, traitsOf } from "./plan.ts";
+export { type Decision, type Draft, isPaid, type Reference, stepKinds, traitsOf } from "./plan.ts";
 export {
   type AppliedProfile,
   editedFields,

@@ -1,5 +1,4 @@
 import { BY_DEFAULT } from "./catalog-port.ts";
-import type { Draft } from "./draft.ts";
 import { voiceKey, voiceNameOf } from "./kinds/job.ts";
 import {
   bindOne,
@@ -12,6 +11,9 @@ import {
 } from "./kinds/kind.ts";
 import { fingerprint, isReference, mapRecord } from "./plain-json.ts";
 import {
+  type Draft,
+  type DraftJson,
+  type DraftReference,
   type DraftStep,
   type ExpandingStep,
   type FailurePolicy,
@@ -28,7 +30,6 @@ import {
   type Yield,
 } from "./plan.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
-import type { DraftJson, DraftReference } from "./step.ts";
 import { withInputs } from "./texts.ts";
 
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
@@ -339,14 +340,11 @@ export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[]
   return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
 }
 
-export function voicesNamedIn({
-  steps,
-}: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
+export function voicesNamedIn({ steps }: Draft): readonly { readonly model: string; readonly name: string }[] {
   const found = steps.flatMap((step) => {
     const name = step.kind === "job" ? voiceNameOf(step.input) : null;
-    return step.kind !== "job" || name === null
-      ? []
-      : [[voiceKey(step.model, name), { model: step.model, name }] as const];
+    if (step.kind !== "job" || name === null) return [];
+    return [[voiceKey(step.model, name), { model: step.model, name }] as const];
   });
   return [...new Map(found).values()];
 }

@@ -1,8 +1,6 @@
 import { didYouMean, own, suggest } from "../kit/lookup.ts";
 import type { Catalog } from "./catalog-port.ts";
-import type { Draft } from "./draft.ts";
-import type { DraftStep, Json, Problem } from "./plan.ts";
-import type { DraftJson } from "./step.ts";
+import type { Draft, DraftJson, DraftStep, Json, Problem } from "./plan.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
 /** Returns whether a path matches a pattern, in which `*` stands for any characters, including `/`. */

@@ -1,7 +1,6 @@
 import { outerPaths } from "./diff.ts";
-import type { Draft } from "./draft.ts";
 import type { PickStep, SecondChoice } from "./kinds/pick.ts";
-import type { DraftStep, Plan, PlanStep, Problem } from "./plan.ts";
+import type { Draft, DraftStep, Plan, PlanStep, Problem } from "./plan.ts";
 
 export interface Option {
   readonly path: string;

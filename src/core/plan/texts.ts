@@ -1,6 +1,5 @@
 import { mapRecord } from "./plain-json.ts";
-import type { DraftStep, PlanStep } from "./plan.ts";
-import type { DraftJson } from "./step.ts";
+import type { DraftJson, DraftStep, PlanStep } from "./plan.ts";
 
 /** A replacement of text in every input of a run. */
 export interface TextChange {

@@ -2,33 +2,24 @@ import type { AskedPrice, PauseReason, RunEvent, StepEnd } from "../journal/even
 import { lastAttempt, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { ownText } from "../kit/clean-text.ts";
 import type { Expected } from "../kit/duration.ts";
-import { groupsAround } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";
-import { overBudget, overGroup, overHeadroom, type Pause, unagreed } from "./budget-pause.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import {
   type AskedHold,
-  committedMicros,
   type Headroom,
-  inFlightMicros,
-  isBillAwaited,
-  isSubmitting,
   isUnagreed,
-  type LimitHeadroom,
-  minusHold,
-  ownLimitMicros,
-} from "./headroom.ts";
+  type Obstacle,
+  type Pause,
+  type Refusal,
+  Reservations,
+  unagreed,
+} from "./money.ts";
 import { decidingSteps, whyPruned } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
 import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
-
-/**
- * Why an amount cannot be reserved. If a group's limit is the reason, the step fails. Any other limit pauses the run.
- */
-type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
 
@@ -43,14 +34,11 @@ export class DecisionBuilder implements Decision {
   mayStart: boolean;
   readonly stoppedBy: string | null;
   mayChangeNeeds = false;
-  #committedMicros: number;
-  #reservedMicros = 0;
-  readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
+  readonly #money: Reservations;
   /** True if a more urgent step waits for money, so that the steps after it must not use any. */
   #isMoneyAwaited = false;
   #refusal: Refusal | null = null;
   readonly #asks: AskedPrice[] = [];
-  readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
   waitsFor: StepWait = NO_WAIT;
 
@@ -59,7 +47,7 @@ export class DecisionBuilder implements Decision {
     this.context = context;
     this.index = index;
     this.#slots = index.slots.copy();
-    this.#committedMicros = committedMicros(state);
+    this.#money = new Reservations(state, context, index);
     this.stoppedBy = index.stoppedBy;
     this.mayStart = state.status === "running" && this.stoppedBy === null;
   }
@@ -82,7 +70,7 @@ export class DecisionBuilder implements Decision {
 
   isSlotFree(plan: PlanStep): boolean {
     if (!this.#slots.free(plan)) return false;
-    return !isBillAwaited(this, plan, this.#reserved);
+    return !this.#money.isBillAwaited(plan);
   }
 
   /** Returns whether a slot is free. If not, the step is decided again as soon as one is. */
@@ -159,22 +147,21 @@ export class DecisionBuilder implements Decision {
       this.watch();
       return false;
     }
-    if (this.hasMoney && this.#hasBudget(step, { path: step.path, holdMicros, reason, payer })) return true;
+    if (this.hasMoney) {
+      const obstacle = this.#money.obstacle({ path: step.path, holdMicros, reason, payer });
+      if (obstacle === null) return true;
+      this.#meet(obstacle);
+    }
     if (!this.hasMoney) this.waitsFor = { ...this.waitsFor, blockedBy: "money" };
     return false;
   }
 
-  #hasBudget(step: StepState, hold: AskedHold): boolean {
-    const group = this.#groupWithout(step.path, hold.holdMicros);
-    if (group !== null) {
-      const mayFit = group.committed - this.#inFlight(`${group.prefix}/`) + hold.holdMicros <= group.maxCostMicros;
-      return this.#refuseNowOrLater(mayFit, { failing: step, reason: overGroup(hold, group) });
-    }
-    if (!this.#checkHeadroom(hold)) return false;
-    const budget = ownLimitMicros(this.state);
-    if (budget === null || this.#committedMicros + hold.holdMicros <= budget) return true;
-    const pause = overBudget(hold, this.#committedMicros, budget);
-    return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
+  /** Fails the step or pauses the run, unless work in progress may still make the amount possible. */
+  #meet(obstacle: Obstacle): void {
+    if ("refusal" in obstacle && !obstacle.mayFreeUp) return this.#refuse(obstacle.refusal);
+    this.#isMoneyAwaited = true;
+    if ("refusal" in obstacle) this.#refusal = obstacle.refusal;
+    else this.wakeNoLater(obstacle.askAgainAt);
   }
 
   /**
@@ -189,11 +176,7 @@ export class DecisionBuilder implements Decision {
     const { path, model } = plan;
     this.takeSlot(plan);
     this.start(step);
-    this.#committedMicros += holdMicros;
-    this.#reservedMicros += holdMicros;
-    this.#reserved.push({ path, model, holdMicros });
-    for (const prefix of groupsAround(this.state.planned.plan, path))
-      this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
+    this.#money.reserve(path, model, holdMicros);
   }
 
   dueOrWake(id: string): boolean {
@@ -233,59 +216,15 @@ export class DecisionBuilder implements Decision {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
-  #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
-    for (const known of this.context.headrooms ?? []) {
-      const headroom = minusHold(known, this.#reservedMicros);
-      if (holdMicros <= headroom.headroomMicros || (payer === "provider" && known.limit !== "cap")) continue;
-      if (headroom.limit === "later") {
-        this.wakeNoLater(headroom.askAgainAt);
-        this.#isMoneyAwaited = true;
-        return false;
-      }
-      const pause = overHeadroom(headroom, path, holdMicros);
-      return this.#refuseNowOrLater(this.#mayFreeUp(headroom, holdMicros), { pause });
-    }
-    return true;
-  }
-
-  #mayFreeUp(headroom: LimitHeadroom, holdMicros: number): boolean {
-    if (headroom.limit === "cap") return holdMicros <= headroom.headroomMicros + this.#inFlight("");
-    return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
-  }
-
-  #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
-    if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
-    else this.#refuse(refusal);
-    return false;
-  }
-
   #refuse(refusal: Refusal): void {
     if ("failing" in refusal) {
-      this.start(refusal.failing);
-      this.finish(refusal.failing, "failed", refusal.reason);
+      const step = this.state.steps[refusal.failing]!;
+      this.start(step);
+      this.finish(step, "failed", refusal.reason);
     } else if (this.mayStart) {
       this.mayStart = false;
       this.events.push(refusal.pause);
     }
-  }
-
-  #inFlight(within: string): number {
-    let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
-    for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
-    return sum;
-  }
-
-  #groupWithout(path: string, holdMicros: number) {
-    for (const prefix of groupsAround(this.state.planned.plan, path)) {
-      const { maxCostMicros } = this.state.planned.plan.groups![prefix]!;
-      const committed = this.#committedIn(prefix);
-      if (committed + holdMicros > maxCostMicros) return { prefix, maxCostMicros, committed };
-    }
-    return null;
-  }
-
-  #committedIn(prefix: string): number {
-    return this.#groupMicros.get(prefix) ?? this.index.committedIn(prefix);
   }
 }
 

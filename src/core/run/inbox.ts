@@ -14,9 +14,9 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import { decisionEvents, type PersonsDecision, type Refusal, whyUndecidable } from "./decisions.ts";
 import { changeable, offered } from "./kinds/approve.ts";
-import { generationId } from "./kinds/generate.ts";
 import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/paid.ts";
+import { generationId } from "./kinds/provider.ts";
 import { isForPerson } from "./waiting.ts";
 
 const MOST_COMMENTS = 1000;

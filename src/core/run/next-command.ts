@@ -2,9 +2,8 @@ import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journ
 import { formatUsd, wholeCents } from "../kit/money.ts";
 import { shellWord } from "../kit/value-text.ts";
 import { type PlanStep, type Reference, traitsOf } from "../plan/plan.ts";
-import { pastedFlag } from "./budget-pause.ts";
-import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
+import { pastedFlag, projectedMicros } from "./money.ts";
 import { lost } from "./retention.ts";
 import { isMadeUpFor } from "./second-choice.ts";
 import { isForPerson } from "./waiting.ts";

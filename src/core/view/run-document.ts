@@ -2,7 +2,7 @@ import { activeMs, costOf, type OutputState, planStep, type RunState } from "../
 import { formatUsd } from "../kit/money.ts";
 import { editedFields, isReference, traitsOf } from "../plan/index.ts";
 import type { Reference } from "../plan/plan.ts";
-import { projectedMicros } from "../run/headroom.ts";
+import { projectedMicros } from "../run/money.ts";
 import { referenced, referencedValue } from "../run/resolve.ts";
 import { expiring } from "../run/retention.ts";
 import type { RunDocument, StepDocument } from "./document-schema.ts";

@@ -1,5 +1,5 @@
 import type { MediaList, TaskContext } from "../../core/define/index.ts";
-import type { Foreseen } from "../../core/plan/draft.ts";
+import type { Foreseen } from "../../core/plan/plan.ts";
 import {
   checkBlend,
   checkOptions,

@@ -1,6 +1,6 @@
 import { join as joinPath } from "node:path";
 import type { LocalFile, Media, TaskContext } from "../../core/define/index.ts";
-import type { Foreseen } from "../../core/plan/draft.ts";
+import type { Foreseen } from "../../core/plan/plan.ts";
 import { any, checkOptions, decibels, number, type Rules, seconds } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Answer } from "../../../src/core/answers.ts";
-import { outageDelayMs } from "../../../src/core/api/index.ts";
+import { outageDelayMs } from "../../../src/core/engine/service/service-answers.ts";
 import { openAnswering } from "../../support/answering-show.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { shareReached } from "../../../src/core/run/budget-pause.ts";
+import { shareReached } from "../../../src/core/run/money.ts";
 import type { RunOptions } from "../../../src/index.ts";
 import { during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { jsonOf, startReceiver } from "../../support/receiver.ts";

@@ -1,10 +1,9 @@
 import { expectTypeOf, test } from "vitest";
 import type { Substitutes } from "../../../src/core/engine/service/rehearsal.ts";
-import type { LocalFunction } from "../../../src/core/plan/draft.ts";
 import type { ChatStep } from "../../../src/core/plan/kinds/chat.ts";
 import type { GenerateStep } from "../../../src/core/plan/kinds/generate.ts";
 import type { StepKind } from "../../../src/core/plan/kinds/kind.ts";
-import type { DraftStepBase, StepBase } from "../../../src/core/plan/step.ts";
+import type { DraftStepBase, LocalFunction, StepBase } from "../../../src/core/plan/plan.ts";
 
 test("a kind of step whose code is a model compiles only with a substitute for rehearsals", () => {
   type KindWithModel = Extract<LocalFunction, { readonly model: unknown }>["kind"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { raisedHold } from "../../../src/core/run/headroom.ts";
+import { raisedHold } from "../../../src/core/run/money.ts";
 import { at, begun, Folded, intended, quoted, settled, started, submitted } from "./support/folded.ts";
 
 describe("what models charge above their quotes", () => {

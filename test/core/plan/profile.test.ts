@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Draft } from "../../../src/core/plan/draft.ts";
-import type { DraftStep } from "../../../src/core/plan/plan.ts";
+import type { Draft, DraftStep } from "../../../src/core/plan/plan.ts";
 import {
   type AppliedProfile,
   matchesPattern,

@@ -3,7 +3,7 @@ import type { RunState } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
-import type { Headroom } from "../../../src/core/run/headroom.ts";
+import type { Headroom } from "../../../src/core/run/money.ts";
 import { failedTry } from "./support/attempts.ts";
 import { decidedOf, NOW, runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";

@@ -1,7 +1,5 @@
-import type { Candidate, Requirement } from "../../plan/draft.ts";
 import type { PickDraft } from "../../plan/kinds/pick.ts";
-import type { FailurePolicy } from "../../plan/plan.ts";
-import type { DraftReference } from "../../plan/step.ts";
+import type { Candidate, DraftReference, FailurePolicy, Requirement } from "../../plan/plan.ts";
 import {
   chosenHandle,
   type Handle,

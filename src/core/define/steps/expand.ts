@@ -1,6 +1,4 @@
-import type { Draft } from "../../plan/draft.ts";
-import type { Json, Yield } from "../../plan/plan.ts";
-import type { DraftReference } from "../../plan/step.ts";
+import type { Draft, DraftReference, Json, Yield } from "../../plan/plan.ts";
 import { errorText, thrownProblem } from "../errors.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { expandHandle, pointerOf } from "../handle.ts";

@@ -1,7 +1,6 @@
 import { parseUsd } from "../../kit/money.ts";
 import type { GenerateDraft, GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/kinds/generate.ts";
-import type { MediaKind } from "../../plan/plan.ts";
-import type { DraftJson } from "../../plan/step.ts";
+import type { DraftJson, MediaKind } from "../../plan/plan.ts";
 import { providerOf } from "../../providers.ts";
 import { type Handle, type JobHandle, jobHandle, type Media, type MediaList, type OrValue } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";

@@ -1,7 +1,6 @@
 import { didYouMean } from "../../kit/lookup.ts";
-import type { Candidate, Requirement } from "../../plan/draft.ts";
-import type { MediaKind, StepPolicy } from "../../plan/plan.ts";
-import { type DraftJson, type DraftReference, NOT_ACCEPTED } from "../../plan/step.ts";
+import type { Candidate, DraftJson, DraftReference, MediaKind, Requirement, StepPolicy } from "../../plan/plan.ts";
+import { NOT_ACCEPTED } from "../../plan/step.ts";
 import {
   chosenHandle,
   fieldsOf,

@@ -1,8 +1,7 @@
 import { webOrigin } from "../../kit/clean-text.ts";
 import { type Duration, formatDuration, parseDuration } from "../../kit/duration.ts";
 import { parseUsd } from "../../kit/money.ts";
-import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
-import type { DraftCondition, DraftReference } from "../../plan/step.ts";
+import type { DraftCondition, DraftReference, FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
 import { type Handle, pointerOf, type Value } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 

@@ -1,5 +1,4 @@
-import type { StepPolicy } from "../../plan/plan.ts";
-import type { DraftJson } from "../../plan/step.ts";
+import type { DraftJson, StepPolicy } from "../../plan/plan.ts";
 import type { Handle, Yields } from "../handle.ts";
 import { chosenHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";

@@ -1,5 +1,4 @@
-import type { Foresee, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
-import type { FileKind, Json } from "../../plan/plan.ts";
+import type { FileKind, Foresee, Json, LocalFile, Requirement, TaskContext } from "../../plan/plan.ts";
 import { isStepName } from "../errors.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle.ts";

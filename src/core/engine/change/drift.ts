@@ -4,7 +4,7 @@ import { formatUsd, priceText } from "../../kit/money.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { canonicalJson, fingerprint, type PlanDiff, type SameText, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
-import { committedMicros } from "../../run/headroom.ts";
+import { committedMicros } from "../../run/money.ts";
 import {
   cancelledSteps,
   hasNoOpenJobs,

@@ -1,6 +1,5 @@
 import { corrected, type Drafted, draft, outdatedInput, type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { LocalFunction } from "../../plan/draft.ts";
 import {
   diffPlans,
   expansionsIn,
@@ -15,7 +14,7 @@ import {
   traitsOf,
   withEdits,
 } from "../../plan/index.ts";
-import type { ExpandingStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import type { ExpandingStep, Json, LocalFunction, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import type { Planner } from "../price/planner.ts";

@@ -8,7 +8,7 @@ import { shellWord } from "../../kit/value-text.ts";
 import { canonicalJson, type SameText, traitsOf, withSeeds } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { matchesPattern } from "../../plan/profile.ts";
-import { committedMicros } from "../../run/headroom.ts";
+import { committedMicros } from "../../run/money.ts";
 import { readiness } from "../../run/readiness.ts";
 import {
   blockingFailure,

@@ -5,8 +5,8 @@ import { ownText } from "../../kit/clean-text.ts";
 import type { Expected } from "../../kit/duration.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import { committedMicros, type Headroom, minusHold } from "../../run/headroom.ts";
 import { inboxEvents, inOrder } from "../../run/inbox.ts";
+import { committedMicros, type Headroom, minusHold } from "../../run/money.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
 import { storedEvent } from "./run-writer.ts";
 

@@ -5,7 +5,7 @@ import { attemptOf, isRunFinal, planStep, type RunState } from "../../journal/st
 import type { InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import { isShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
-import { committedMicros, isSameLimit } from "../../run/headroom.ts";
+import { committedMicros, isSameLimit } from "../../run/money.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
 import { readingFor } from "../media/media-reader.ts";
 import { holdOnMs, retryOrPause, WALLET } from "../service/service-answers.ts";

@@ -12,9 +12,9 @@ import { inboxEvents, inOrder } from "../../run/inbox.ts";
 import { RunBusyError } from "../errors.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import type { ExpectedDurations } from "../price/expected.ts";
-import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
 import { type DriveDependencies, type DriveTools, driveTools, type SliceOptions } from "./drive-tools.ts";
+import { beginRun, type RerunRevision, type Start } from "./resume-run.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 

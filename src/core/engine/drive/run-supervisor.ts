@@ -1,15 +1,13 @@
-import { verdictOf, verdicts } from "../../answers.ts";
-import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
-import { isRunFinal, type PauseState, type RunState } from "../../journal/state.ts";
+import { type Client, sleep } from "../../api/index.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { placeAgain } from "../effects/download.ts";
 import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import { usdOption } from "../options/options.ts";
-import type { RerunRevision, Start } from "./begin-run.ts";
 import type { DriveTools } from "./drive-tools.ts";
 import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
+import { awaitedBy, awaitPauseEnd, changesLimits, type RerunRevision, type Start } from "./resume-run.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
@@ -126,7 +124,7 @@ export class RunSupervisor {
       }
       const since = clock.now();
       const awaited = awaitedBy(state);
-      const continues = awaited !== null && (await this.#awaitPauseEnd(state, stop, timeouts[awaited]));
+      const continues = awaited !== null && (await awaitPauseEnd(this.#parts, state, stop, timeouts[awaited]));
       await new LongWork().pause(state.planned.plan.steps.length);
       if (!continues) return result(state, media, drift);
       timeouts[awaited!] -= clock.now() - since;
@@ -144,39 +142,10 @@ export class RunSupervisor {
     if (busy.length > 0) await sleep(this.#parts.clock, LOOK_AGAIN_MS, signal).catch(() => {});
     return !signal.aborted;
   }
-
-  async #awaitPauseEnd({ runId, pause }: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
-    const { clock, store, client } = this.#parts;
-    const resumeAt = pause?.resumeAt ?? Number.POSITIVE_INFINITY;
-    for (const until = clock.now() + forMs; clock.now() < until; ) {
-      const leftMs = Math.max(0, Math.min(until, resumeAt) - clock.now());
-      await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
-      if (signal.aborted) return false;
-      if ((await store.inbox(runId)).length > 0) return true;
-      if (await isPauseOver(pause, { client, clock, signal })) return true;
-    }
-    return false;
-  }
 }
 
 function changesRun(state: RunState, how: Start, before: Start): boolean {
   return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
-}
-
-type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
-
-export function changesLimits(
-  { budgetMicros, maxUnquotedMicros, agreed }: RunState,
-  how: Limits,
-  before: Limits = {},
-): boolean {
-  const isOther = (option: keyof Limits, now: number | null) =>
-    how[option] !== undefined && usdOption(option, how[option]) !== (usdOption(option, before[option]) ?? now);
-  return (
-    isOther("budget", budgetMicros) ||
-    isOther("agree", agreed?.maximumMicros ?? null) ||
-    isOther("maxUnquoted", maxUnquotedMicros)
-  );
 }
 
 function onAbort(signal: AbortSignal | undefined, then: () => void): void {
@@ -201,34 +170,5 @@ class DriveTurn {
   rest(): void {
     this.#work?.resolve();
     this.#work = null;
-  }
-}
-
-export const FUNDS_EVERY_MS = 10_000;
-
-function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">): "funds" | "cap" | null {
-  if (status !== "paused" || pause === null) return null;
-  if (pause.reason === "funds") return "funds";
-  return pause.resumeAt === null ? null : "cap";
-}
-
-export async function isPauseOver(
-  pause: PauseState | null,
-  {
-    client,
-    clock,
-    signal,
-  }: { readonly client: Client; readonly clock: Clock; readonly signal?: AbortSignal | undefined },
-): Promise<boolean> {
-  if (pause?.reason !== "funds") return (pause?.resumeAt ?? Number.POSITIVE_INFINITY) <= clock.now();
-  const { requiredMicros, balanceMicros } = pause;
-  try {
-    const wallet = await client.balance({ signal });
-    return wallet.balanceMicros >= (requiredMicros ?? (balanceMicros ?? 0) + 1);
-  } catch (error) {
-    const answer = answerOf(error);
-    const isAskedAgain = answer !== null && verdicts[verdictOf("balance", answer)].retried;
-    if (!isAskedAgain && signal?.aborted !== true) throw error;
-    return false;
   }
 }

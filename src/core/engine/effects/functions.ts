@@ -1,8 +1,7 @@
 import { type Pipeline, redraft } from "../../define/index.ts";
 import { planStep, type RunState } from "../../journal/state.ts";
-import type { LocalFunction } from "../../plan/draft.ts";
 import { type Draft, traitsOf } from "../../plan/index.ts";
-import { type ModelOfKind, type PlanStep, type Reference, stepNamed } from "../../plan/plan.ts";
+import { type LocalFunction, type ModelOfKind, type PlanStep, type Reference, stepNamed } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import type { Substitutes } from "../service/rehearsal.ts";
 

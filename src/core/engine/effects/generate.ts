@@ -1,14 +1,12 @@
 import { sleep } from "../../api/index.ts";
-import type { RunEvent } from "../../journal/events.ts";
 import { attemptOf, planStep } from "../../journal/state.ts";
-import { type CleanText, ownText } from "../../kit/clean-text.ts";
+import { ownText } from "../../kit/clean-text.ts";
 import { withRoutes } from "../../network/index.ts";
 import type { GenerateModel, GenerateStep, ImageModel, SpeechModel, VideoModel } from "../../plan/kinds/generate.ts";
 import type { Json } from "../../plan/plan.ts";
 import { declaredOf } from "../../providers.ts";
 import type { Command } from "../../run/command.ts";
-import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
-import { plainName } from "../../run/resolve.ts";
+import { lostAnswer } from "../../run/kinds/provider.ts";
 import {
   completedEvents,
   keepOutputs,
@@ -18,35 +16,27 @@ import {
   sealed,
   UnkeptError,
 } from "../generate/keep-answer.ts";
-import { type Call, providerVerdict, saidBy } from "../generate/verdict.ts";
+import { failedRequest, submittedEvent, unknownOutcome, unsentRequest } from "../generate/verdict.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 import { done, type EffectResult, FIRST_WAITS_MS, holdOnMs } from "../service/service-answers.ts";
 import { beforeSending, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
-import { filesOf, localCode } from "./local-code.ts";
+import { filesOf, localCode, modelInput } from "./local-code.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
 /** Time limit for a model that responds only when the work is done and cannot be polled. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
-const KEY_AGAIN_MS = 15_000;
 
 /** Sends the request. Stopping the run does not abort it, because the provider may charge for it anyway. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
-  if ("without" in ready) return unsent(command, ready.without);
+  if ("without" in ready) return unsentRequest(command, ready.without);
   return sent(command, ready.plan, ready, context);
 };
 
-interface Ready extends Request {
-  readonly plan: GenerateStep;
-}
-
-async function prepared(
-  command: Generate,
-  context: EffectContext,
-): Promise<Ready | { readonly without: EffectResult }> {
+async function prepared(command: Generate, context: EffectContext) {
   const found = localCode(context, command.step, "generate");
   if ("without" in found) return found;
   const plan = planStep(context.state, command.step) as GenerateStep;
@@ -84,7 +74,7 @@ async function sent(
     return await answered(command, plan, answer, context);
   } catch (error) {
     await learnSecretsOf(model);
-    return failed(command, plan, { error, call: { options, isStart: start !== undefined } }, context);
+    return failedRequest(command, plan, { error, call: { options, isStart: start !== undefined } }, context);
   }
 }
 
@@ -104,9 +94,9 @@ function accepted(
   if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
     const what = text === null ? "no reference to it" : `a reference of ${sizeBytes} bytes`;
     const why = ownText(`the provider accepted the request but returned ${what}, so the result cannot be fetched`);
-    return unknown(command, plan, why, context);
+    return unknownOutcome(command, plan, why, context);
   }
-  return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
+  return done({ ...submittedEvent(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
 
 function jsonOf(given: unknown): string | null {
@@ -115,11 +105,6 @@ function jsonOf(given: unknown): string | null {
   } catch {
     return null;
   }
-}
-
-function submitted({ step, attempt, key, model }: Generate, { provider }: GenerateStep) {
-  const jobId = generationId(key);
-  return { type: "job.submitted", step, attempt, jobId, model, replayed: false, provider } as const;
 }
 
 type Answer = Awaited<
@@ -133,14 +118,15 @@ async function answered(
   context: EffectContext,
 ): Promise<EffectResult> {
   const outputs = mediaOf(answer);
-  if (outputs === null) return unknown(command, plan, ownText("the provider's response contains no media"), context);
+  if (outputs === null)
+    return unknownOutcome(command, plan, ownText("the provider's response contains no media"), context);
   const attempt = attemptOf(context.state, command);
   const known = new Map<number, StoredMedia>();
   for (let tries = 0; ; tries += 1) {
     try {
       const kept = await keepOutputs(plan, outputs, context, known);
       const metadata = answer.providerMetadata;
-      return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
+      return done(submittedEvent(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {
       if (!(error instanceof UnkeptError)) throw error;
       // The bytes exist nowhere else, so keep retrying for longer after a full disk or an unreachable bucket.
@@ -164,37 +150,8 @@ function mediaOf(answer: Answer): readonly Made[] | null {
   return null;
 }
 
-function failed(
-  command: Generate,
-  plan: GenerateStep,
-  { error, call }: { readonly error: unknown; readonly call: Call },
-  context: EffectContext,
-): EffectResult {
-  const { step, attempt, mayExist } = command;
-  const verdict = providerVerdict(error, { call, now: context.now() });
-  if (verdict.proves === "nothing made" && !mayExist) {
-    return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
-  }
-  return unknown(command, plan, saidBy(error), context);
-}
-
 function unkept(command: Generate, plan: GenerateStep, { said: why, kept }: UnkeptError, { state }: EffectContext) {
   return done(...lostAnswer(plan, attemptOf(state, command), { why, kept }));
-}
-
-/** Repeats the request if its idempotency key makes that safe; otherwise records it as unanswered. */
-function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
-  const { step, attempt: n, mayExist } = command;
-  if (plan.promise === "keyed") {
-    const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];
-    return { end: "retryLater", inMs: KEY_AGAIN_MS, events: noted };
-  }
-  return done(...lostAnswer(plan, attemptOf(state, command), { why }));
-}
-
-function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
-  if (mayExist) return why;
-  return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
 }
 
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
@@ -215,25 +172,6 @@ async function callOptions(
   input: Json,
   media: MediaStore,
 ): Promise<{ readonly [option: string]: unknown }> {
-  const given = (await converted(input, media)) as { readonly [option: string]: unknown };
+  const given = (await modelInput(input, media)) as { readonly [option: string]: unknown };
   return { ...ALL_FIELDS[yields], providerOptions: {}, ...given };
-}
-
-async function converted(value: Json, media: MediaStore): Promise<unknown> {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return Promise.all(value.map((item: Json) => converted(item, media)));
-  if ("$file" in value) {
-    const { sha256, contentType } = value.$file as { readonly sha256: string; readonly contentType: string };
-    return { type: "file", mediaType: contentType, data: await bytesOf(sha256, media) };
-  }
-  const entries = Object.entries(value).map(
-    async ([key, item]) => [plainName(key), await converted(item, media)] as const,
-  );
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-async function bytesOf(sha256: string, media: MediaStore): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of await media.read(sha256)) chunks.push(chunk);
-  return new Uint8Array(Buffer.concat(chunks));
 }

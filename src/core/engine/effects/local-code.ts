@@ -2,10 +2,10 @@ import { callSite } from "../../define/index.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { isCallerError } from "../../kit/errors.ts";
-import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
-import type { Json } from "../../plan/plan.ts";
+import type { Json, LocalFile, LocalFunction } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
 import { plainName } from "../../run/resolve.ts";
+import type { MediaStore } from "../media/media-store.ts";
 import type { HeldMedia } from "../media/place-file.ts";
 import { deferToNextDrive, type EffectResult } from "../service/service-answers.ts";
 import type { EffectContext } from "./effect.ts";
@@ -23,6 +23,26 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   const record = input as { readonly [key: string]: Json };
   if (isFile(record)) return localFile(held, record.$file);
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
+}
+
+/** Returns the input of a model, with the bytes of its files. */
+export async function modelInput(value: Json, media: MediaStore): Promise<unknown> {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return Promise.all(value.map((item: Json) => modelInput(item, media)));
+  if ("$file" in value) {
+    const { sha256, contentType } = value.$file as { readonly sha256: string; readonly contentType: string };
+    return { type: "file", mediaType: contentType, data: await bytesOf(sha256, media) };
+  }
+  const entries = Object.entries(value).map(
+    async ([key, item]) => [plainName(key), await modelInput(item, media)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function bytesOf(sha256: string, media: MediaStore): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await media.read(sha256)) chunks.push(chunk);
+  return new Uint8Array(Buffer.concat(chunks));
 }
 
 export function filesOf(input: Json): readonly string[] {

@@ -4,7 +4,7 @@ import type { OutputFacts, RunEvent, StoredCopy } from "../../journal/events.ts"
 import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { credentialsIn, isSecretName, learnEnvironment, secretsOfProcess } from "../../kit/known-secrets.ts";
 import type { GenerateStep, VideoData } from "../../plan/kinds/generate.ts";
-import type { Json, MediaKind } from "../../plan/plan.ts";
+import type { Json, MediaKind, ProviderStep } from "../../plan/plan.ts";
 import { chargedMicros } from "../../providers.ts";
 import { type MediaFacts, measureMedia } from "../media/media-reader.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
@@ -161,7 +161,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
 }
 
 export function completedEvents(
-  { path: step, provider }: GenerateStep,
+  { path: step, provider }: ProviderStep,
   attempt: { readonly n: number; readonly holdMicros: number },
   { kept, metadata }: { readonly kept: Kept; readonly metadata: unknown },
 ): readonly RunEvent[] {

@@ -1,10 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { retryAfterHeaderMs } from "../../api/http/transport.ts";
-import type { Flagged, JournalError } from "../../journal/events.ts";
+import type { Flagged, JournalError, RunEvent } from "../../journal/events.ts";
+import { attemptOf, type RunState } from "../../journal/state.ts";
 import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
 import { environmentAdvice, isTunnelRefused } from "../../network/index.ts";
-import { AWAY } from "../../run/kinds/generate.ts";
+import type { ProviderStep } from "../../plan/plan.ts";
+import type { ProviderRequest } from "../../run/command.ts";
+import { AWAY, generationId, lostAnswer } from "../../run/kinds/provider.ts";
+import { done, type EffectResult } from "../service/service-answers.ts";
 
 /** `nothing made`: the request never left this machine, or the provider refused it at once. */
 interface ProviderVerdict {
@@ -49,13 +53,59 @@ const UNCONNECTED = new Set([
 const MOST_CAUSES = 8;
 const MOST_BODY = 64 * 1024;
 
+const KEY_AGAIN_MS = 15_000;
+
 interface Asked {
   readonly call: Call;
   readonly now: number;
 }
 
+export function submittedEvent({ step, attempt, key, model }: ProviderRequest, { provider }: ProviderStep) {
+  const jobId = generationId(key);
+  return { type: "job.submitted", step, attempt, jobId, model, replayed: false, provider } as const;
+}
+
+interface Sent {
+  readonly state: RunState;
+  readonly now: () => number;
+}
+
+export function failedRequest(
+  command: ProviderRequest,
+  plan: ProviderStep,
+  { error, call }: { readonly error: unknown; readonly call: Call },
+  context: Sent,
+): EffectResult {
+  const { step, attempt, mayExist } = command;
+  const verdict = providerVerdict(error, { call, now: context.now() });
+  if (verdict.proves === "nothing made" && !mayExist) {
+    return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
+  }
+  return unknownOutcome(command, plan, saidBy(error), context);
+}
+
+/** Repeats the request if its idempotency key makes that safe; otherwise records it as unanswered. */
+export function unknownOutcome(
+  command: ProviderRequest,
+  plan: ProviderStep,
+  why: CleanText,
+  { state }: Pick<Sent, "state">,
+): EffectResult {
+  const { step, attempt: n, mayExist } = command;
+  if (plan.promise === "keyed") {
+    const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];
+    return { end: "retryLater", inMs: KEY_AGAIN_MS, events: noted };
+  }
+  return done(...lostAnswer(plan, attemptOf(state, command), { why }));
+}
+
+export function unsentRequest({ step, attempt, mayExist }: ProviderRequest, why: EffectResult): EffectResult {
+  if (mayExist) return why;
+  return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
+}
+
 /** Returns what an error proves about the call's first request, which starts the work. */
-export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
+function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;

@@ -1,4 +1,4 @@
-import { type Client, outageDelayMs } from "../../api/index.ts";
+import type { Client } from "../../api/index.ts";
 import type { SpendingReached } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, JournalStore, SpendingCap, SpendingGuard } from "../../journal/store.ts";
@@ -6,10 +6,9 @@ import { HOUR_MS } from "../../kit/duration.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { ANY_VALUE, parseTag, type Tags, tagText } from "../../kit/tags.ts";
-import { shareReached } from "../../run/budget-pause.ts";
-import type { CapTerms, Headroom } from "../../run/headroom.ts";
+import { type CapTerms, type Headroom, shareReached } from "../../run/money.ts";
 import { type CapOption, usdOption } from "../options/options.ts";
-import { type Judged, judge } from "../service/service-answers.ts";
+import { type Judged, judge, outageDelayMs } from "../service/service-answers.ts";
 import { Wallet } from "./wallet.ts";
 
 /** Maximum time in milliseconds that a run waits for the balance to include other runs' charges. */

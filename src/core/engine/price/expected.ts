@@ -1,9 +1,10 @@
 import type { Families } from "../../families/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { ownText } from "../../kit/clean-text.ts";
-import type { KnownMedia, LocalFunction } from "../../plan/draft.ts";
 import {
   type Json,
+  type KnownMedia,
+  type LocalFunction,
   type Plan,
   type PlanStep,
   type Problem,

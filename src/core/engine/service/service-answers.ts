@@ -11,7 +11,6 @@ import {
   answerOf,
   type Client,
   MalformedResponseError,
-  outageDelayMs,
   type ServiceError,
   UnknownOutcomeError,
 } from "../../api/index.ts";
@@ -183,6 +182,14 @@ export function journalError(error: unknown): JournalError {
   return { code, message, retryable: false };
 }
 
+const FIRST_OUTAGE_MS = 5_000;
+const LONGEST_OUTAGE_MS = 60_000;
+
+/** Returns how many milliseconds a run waits after `failures` consecutive failed calls. */
+export function outageDelayMs(failures: number): number {
+  return Math.min(LONGEST_OUTAGE_MS, FIRST_OUTAGE_MS * 2 ** (failures - 1));
+}
+
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
 /** How long a refused read is retried, in milliseconds, because the service's reads may lag behind its writes. */
 const DOUBT_MS = 120_000;
@@ -235,6 +242,10 @@ export class ServiceWatch {
     return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
+  /**
+   * Counts a failed command. Returns how long the command waits before it is issued again. If the service has been
+   * unavailable for too long, the events pause the run.
+   */
   failed(
     id: string,
     serviceFailure: ServiceFailure,

@@ -20,8 +20,8 @@ import { type Comparison, compareWithRun, notCompared, summaryOf } from "../chan
 import { type Drift, type DriftOptions, madeAgain, type RerunQuote } from "../change/drift.ts";
 import { type Redo, redoOf } from "../change/edits.ts";
 import { driftQuote, type Quoted, type RerunQuoteOptions, rerunQuote } from "../change/revision.ts";
-import { firstPrices } from "../drive/begin-run.ts";
 import { type DriveTools, driveTools } from "../drive/drive-tools.ts";
+import { firstPrices } from "../drive/resume-run.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import { type Offer, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { UploadHandles } from "../media/handles.ts";

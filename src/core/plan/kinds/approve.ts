@@ -1,6 +1,6 @@
 import { fingerprint } from "../plain-json.ts";
 import type { Decision, DraftReference, DraftStepBase, StepBase, Yield } from "../step.ts";
-import { bindAmong, bindWhen, needsOf, oneOf, PLAIN, type StepKind, shown, UNKNOWN } from "./kind.ts";
+import { bindAmong, bindWhen, needsOf, oneOf, type StepKind, shown, UNKNOWN } from "./kind.ts";
 
 /** An approval: a person approves or rejects results. */
 export interface ApproveStep extends StepBase, Decision {
@@ -43,7 +43,6 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   },
   facts: ({ choose, shows, yields }, known) => (choose ? oneOf : shown)(shows, yields, known),
   traits: ({ path, shows, choose, message, parts }) => ({
-    ...PLAIN,
     noun: "decision",
     note: parts !== undefined ? "a person compares" : choose ? "a person chooses" : "a person approves",
     subject: message,
@@ -53,8 +52,17 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     requested: { shows, choose },
     pricing: { by: "nothing" },
     typicalMs: 0,
+    modality: null,
+    needsCode: false,
+    readsFiles: false,
     decision: { path, shows, choose, message, ...(parts !== undefined && { parts }) },
+    submits: null,
+    provider: null,
+    reuse: null,
+    file: null,
     standsFor: shows,
     isChoice: choose,
+    expansion: null,
+    keeps: true,
   }),
 };

@@ -1,6 +1,6 @@
 import { fingerprint } from "../plain-json.ts";
 import type { DraftReference, DraftStepBase, ExpandingStep, Yield } from "../step.ts";
-import { bindValue, bindWhen, MEDIA, needsOf, PLAIN, type StepKind, UNKNOWN, VALUE } from "./kind.ts";
+import { bindValue, bindWhen, MEDIA, needsOf, type StepKind, UNKNOWN, VALUE } from "./kind.ts";
 
 export interface ExpandStep extends ExpandingStep {
   readonly kind: "expand";
@@ -38,9 +38,9 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     return { ...MEDIA, yields, outputs, as, ...(yields === null && { isOpen: true }) };
   },
   traits: (step) => ({
-    ...PLAIN,
     noun: "expansion",
     note: `up to ${step.maxSteps} steps`,
+    subject: null,
     brackets: ["[[", "]]"],
     icon: "group",
     uses: [step.on.$ref],
@@ -51,7 +51,17 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
       why: "its steps are known only once its value exists",
     },
     typicalMs: 0,
+    modality: null,
     needsCode: true,
+    readsFiles: false,
+    decision: null,
+    submits: null,
+    provider: null,
+    reuse: null,
+    file: null,
+    standsFor: [],
+    isChoice: false,
     expansion: step,
+    keeps: true,
   }),
 };

@@ -11,7 +11,7 @@ import type {
   Reference,
   StepPolicy,
 } from "../step.ts";
-import { bindFreeInput, bindWhen, checkReadable, MEDIA, needsOf, PLAIN, type Planning, type StepKind } from "./kind.ts";
+import { bindFreeInput, bindWhen, checkReadable, MEDIA, needsOf, type Planning, type StepKind } from "./kind.ts";
 
 /** A request to an image, video or speech model of another provider. */
 export interface GenerateStep extends ProviderStep {
@@ -180,9 +180,9 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
   },
   facts: ({ yields, outputs }) => ({ ...MEDIA, yields, outputs }),
   traits: ({ model, provider, input, yields, policy, ...promised }) => ({
-    ...PLAIN,
     noun: "request to a provider",
     note: `${model}, ${promiseText(promised)}`,
+    subject: null,
     brackets: ["[", "]"],
     icon: "media",
     uses: referencesOf(input),
@@ -196,8 +196,15 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     modality: yields,
     needsCode: true,
     readsFiles: true,
+    decision: null,
+    submits: null,
     provider: { name: provider, promise: promised.promise },
     reuse: () => ({ kind: "generate", model }),
+    file: null,
+    standsFor: [],
+    isChoice: false,
+    expansion: null,
+    keeps: true,
   }),
 };
 

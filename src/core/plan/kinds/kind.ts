@@ -104,23 +104,6 @@ export interface StepTraits {
   readonly keeps: boolean;
 }
 
-/** The traits that most kinds share. Jobs and tasks list every trait, because a spread takes several times as long. */
-export const PLAIN = {
-  subject: null,
-  modality: null,
-  needsCode: false,
-  readsFiles: false,
-  decision: null,
-  submits: null,
-  provider: null,
-  reuse: null,
-  file: null,
-  standsFor: [],
-  isChoice: false,
-  expansion: null,
-  keeps: true,
-} as const satisfies Partial<StepTraits>;
-
 /** The schema found at a path. `missing` is the first key of the path that the schema rules out. */
 interface FoundSchema {
   readonly schema: Json | null;

@@ -1,6 +1,6 @@
 import { fingerprint } from "../plain-json.ts";
 import type { DraftReference, DraftStepBase, Reference, StepBase, Yield } from "../step.ts";
-import { bindAmong, bindWhen, needsOf, oneOf, PLAIN, type StepKind, UNKNOWN } from "./kind.ts";
+import { bindAmong, bindWhen, needsOf, oneOf, type StepKind, UNKNOWN } from "./kind.ts";
 
 /** A choice among results, by order or by a scoring function. References to the step resolve to the chosen result. */
 export interface PickStep extends StepBase {
@@ -63,19 +63,27 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
   },
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
   traits: ({ among, by, version, second }) => ({
-    ...PLAIN,
     noun: "choice",
     note: second !== undefined ? secondNote(second) : by === "first" ? "the first result" : "the highest score",
+    subject: null,
     brackets: ["{", "}"],
     icon: "decision",
     uses: among.map(({ $ref }) => $ref),
     requested: { among, by, version },
     pricing: { by: "nothing" },
     typicalMs: 0,
+    modality: null,
     needsCode: by === "score",
     readsFiles: by === "score",
+    decision: null,
+    submits: null,
+    provider: null,
+    reuse: null,
+    file: null,
     standsFor: among,
     isChoice: true,
+    expansion: null,
+    keeps: true,
   }),
 };
 

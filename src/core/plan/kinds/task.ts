@@ -74,6 +74,7 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     noun: "local task",
     note: files.length === 0 ? "task" : `task: ${files.map(({ name }) => name).join(", ")}`,
     subject: null,
+    // The fields are listed, because a literal with a spread takes several times as long.
     brackets: shared.brackets,
     pricing: shared.pricing,
     standsFor: shared.standsFor,

@@ -1,6 +1,6 @@
 import { fingerprint } from "../plain-json.ts";
 import type { DraftStepBase, FileFacts, MediaKind, StepBase } from "../step.ts";
-import { bindWhen, MEDIA, needsOf, PLAIN, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
+import { bindWhen, MEDIA, needsOf, type Planning, type StepKind, UNKNOWN } from "./kind.ts";
 
 /** A local file that is sent to the service, free of charge. */
 export interface UploadStep extends StepBase {
@@ -37,7 +37,6 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
   },
   facts: ({ yields, file }) => ({ ...MEDIA, yields, as: "upload", sizeBytes: file.sizeBytes }),
   traits: ({ yields, file }) => ({
-    ...PLAIN,
     noun: "uploaded file",
     note: `${yields} file`,
     subject: file.path.split(/[\\/]/).at(-1) ?? null,
@@ -47,7 +46,18 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     requested: { file: file.sha256, kind: yields },
     pricing: { by: "nothing" },
     typicalMs: 500,
+    modality: null,
+    needsCode: false,
+    readsFiles: false,
+    decision: null,
+    submits: null,
+    provider: null,
+    reuse: null,
     file,
+    standsFor: [],
+    isChoice: false,
+    expansion: null,
+    keeps: true,
   }),
 };
 

@@ -3,10 +3,9 @@ import { ownText } from "../../kit/clean-text.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { JobStep } from "../../plan/kinds/job.ts";
-import { unpriced, whyRaised } from "../budget-pause.ts";
 import { type Command, commandId } from "../command.ts";
 import type { DecideContext, DecisionBuilder } from "../decision-builder.ts";
-import { raisedHold } from "../headroom.ts";
+import { raisedHold, unpriced, whyRaised } from "../money.ts";
 import { conditionsOf } from "../pruning.ts";
 import { gateOf, readiness } from "../readiness.ts";
 import { awaitCacheLookup, idempotencyKey } from "../request-identity.ts";
@@ -32,6 +31,7 @@ export const jobKind = paidKind<JobStep>({
     if (last?.phase === "failed") quoteAgain(plan, step, last, builder);
     else begin(plan, step, last, builder);
   },
+  // A lost response, a 503, and a process that was killed while it submitted all lead here.
   unanswered: (plan, step, attempt, builder) => {
     if (!giveWay(plan, step, attempt, builder)) resend(plan, attempt, builder);
   },

@@ -3,10 +3,9 @@ import { type AttemptState, isStepFinal, lastAttempt, type OutputState, type Ste
 import { ownText } from "../../kit/clean-text.ts";
 import type { JobStep } from "../../plan/kinds/job.ts";
 import { type Json, type PlanStep, traitsOf } from "../../plan/plan.ts";
-import { unpriced } from "../budget-pause.ts";
 import { type Command, commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { raisedHold } from "../headroom.ts";
+import { raisedHold, unpriced } from "../money.ts";
 import { readiness } from "../readiness.ts";
 import { awaitCacheLookup, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";

@@ -1,6 +1,6 @@
 import type { AttemptState, RunState, StepState } from "../../../../src/core/journal/state.ts";
 import type { GenerateStep } from "../../../../src/core/plan/kinds/generate.ts";
-import { UNANSWERED } from "../../../../src/core/run/kinds/generate.ts";
+import { UNANSWERED } from "../../../../src/core/run/kinds/provider.ts";
 import { Providers, type Work } from "./providers.ts";
 import type { SimWorld } from "./sim-world.ts";
 

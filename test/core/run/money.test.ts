@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { newRun } from "../../../src/core/journal/events.ts";
 import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
-import { overHeadroom, whyRaised } from "../../../src/core/run/budget-pause.ts";
 import {
   type CapTerms,
   type Headroom,
@@ -10,8 +9,10 @@ import {
   isSubmitting,
   type LimitHeadroom,
   minusHold,
+  overHeadroom,
   raisedHolds,
-} from "../../../src/core/run/headroom.ts";
+  whyRaised,
+} from "../../../src/core/run/money.ts";
 import { planned } from "../journal/samples.ts";
 import { job, planOf } from "./support/plans.ts";
 

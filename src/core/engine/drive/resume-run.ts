@@ -1,8 +1,11 @@
+import { verdictOf, verdicts } from "../../answers.ts";
+import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
 import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
-import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { isRunFinal, type PauseState, type RunState } from "../../journal/state.ts";
+import type { JournalStore } from "../../journal/store.ts";
 import { ownText } from "../../kit/clean-text.ts";
 import { type Plan, stepNamed, traitsOf } from "../../plan/plan.ts";
-import { ownLimitMicros } from "../../run/headroom.ts";
+import { ownLimitMicros } from "../../run/money.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { quotedEvents, resumeEvents } from "../../run/rerun.ts";
 import { driftMessage, planId } from "../change/drift.ts";
@@ -115,4 +118,68 @@ function budgetEvents(
       },
     },
   ];
+}
+
+type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
+
+export function changesLimits(
+  { budgetMicros, maxUnquotedMicros, agreed }: RunState,
+  how: Limits,
+  before: Limits = {},
+): boolean {
+  const isOther = (option: keyof Limits, now: number | null) =>
+    how[option] !== undefined && usdOption(option, how[option]) !== (usdOption(option, before[option]) ?? now);
+  return (
+    isOther("budget", budgetMicros) ||
+    isOther("agree", agreed?.maximumMicros ?? null) ||
+    isOther("maxUnquoted", maxUnquotedMicros)
+  );
+}
+
+export const FUNDS_EVERY_MS = 10_000;
+
+export function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">): "funds" | "cap" | null {
+  if (status !== "paused" || pause === null) return null;
+  if (pause.reason === "funds") return "funds";
+  return pause.resumeAt === null ? null : "cap";
+}
+
+/** Waits at most `forMs` for the end of a pause. Returns true if the run can continue, or a message for it arrived. */
+export async function awaitPauseEnd(
+  { clock, store, client }: { readonly clock: Clock; readonly store: JournalStore; readonly client: Client },
+  { runId, pause }: RunState,
+  signal: AbortSignal,
+  forMs: number,
+): Promise<boolean> {
+  const resumeAt = pause?.resumeAt ?? Number.POSITIVE_INFINITY;
+  for (const until = clock.now() + forMs; clock.now() < until; ) {
+    const leftMs = Math.max(0, Math.min(until, resumeAt) - clock.now());
+    await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
+    if (signal.aborted) return false;
+    if ((await store.inbox(runId)).length > 0) return true;
+    if (await isPauseOver(pause, { client, clock, signal })) return true;
+  }
+  return false;
+}
+
+/** A pause for funds is over when the balance suffices, and a pause for a cap when its next period begins. */
+export async function isPauseOver(
+  pause: PauseState | null,
+  {
+    client,
+    clock,
+    signal,
+  }: { readonly client: Client; readonly clock: Clock; readonly signal?: AbortSignal | undefined },
+): Promise<boolean> {
+  if (pause?.reason !== "funds") return (pause?.resumeAt ?? Number.POSITIVE_INFINITY) <= clock.now();
+  const { requiredMicros, balanceMicros } = pause;
+  try {
+    const wallet = await client.balance({ signal });
+    return wallet.balanceMicros >= (requiredMicros ?? (balanceMicros ?? 0) + 1);
+  } catch (error) {
+    const answer = answerOf(error);
+    const isAskedAgain = answer !== null && verdicts[verdictOf("balance", answer)].retried;
+    if (!isAskedAgain && signal?.aborted !== true) throw error;
+    return false;
+  }
 }
