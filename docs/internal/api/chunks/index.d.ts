@@ -509,7 +509,6 @@ interface RetryPolicy {
   readonly maxElapsedMs: number;
 }
 type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undefined };
-declare function outageDelayMs(failures: number): number;
 interface HttpDispatcher {
   dispatch(options: never, handler: never): boolean;
   compose(...interceptors: never[]): unknown;
@@ -1464,7 +1463,6 @@ export {
   inRun,
   isMediaGone,
   isTerminal,
-  outageDelayMs,
   redactUrl,
   redactUrls,
   safeFileName,

@@ -9,18 +9,18 @@ import {
 } from "./index.js";
 import {
   Catalog,
-  ModelOfKind,
   PartialResultOf,
   Pipeline,
-  Plan,
-  PlanStep,
-  ProviderKind,
   ResultOf,
   Returns,
 } from "./pipeline.js";
 import {
   Expected,
+  ModelOfKind,
+  Plan,
+  PlanStep,
   ProfileFields,
+  ProviderKind,
 } from "./job.js";
 import {
   Json,

@@ -3,18 +3,9 @@ import {
   Family,
 } from "./families.js";
 import {
-  Decision,
-  ExpandingStep,
   FailurePolicy,
-  FileFacts,
-  FileKind,
   Json,
   MediaKind,
-  ProviderStep,
-  Reference,
-  StepBase,
-  StepPolicy,
-  SubmittingStep,
   Yield,
 } from "./step.js";
 import {
@@ -25,6 +16,7 @@ import {
   ExpandHandle,
   FirstOfMethod,
   Handle,
+  ImageModel,
   JobHandle,
   JobMethod,
   LocalInput,
@@ -35,12 +27,14 @@ import {
   OrValue,
   Profiles,
   Settled,
+  SpeechModel,
   StepOptions,
   TakesMethod,
   TaskMethod,
   UploadHandle,
   Value,
   ValuesHandle,
+  VideoModel,
   WithinOption,
   WorkOptions,
   Yields,
@@ -78,149 +72,6 @@ interface Catalog {
   lacksChat(id: string): boolean;
   family(id: string): Family | null;
   check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
-}
-interface ApproveStep extends StepBase, Decision {
-  readonly kind: "approve";
-  readonly yields: Yield;
-}
-interface ChatStep extends StepBase {
-  readonly kind: "chat";
-  readonly model: string;
-  readonly input: Json;
-  readonly schema: Json | null;
-  readonly repairs: number;
-  readonly once?: true;
-  readonly yields: "value";
-  readonly policy: StepPolicy;
-}
-interface ExpandStep extends ExpandingStep {
-  readonly kind: "expand";
-}
-interface GenerateStep extends ProviderStep {
-  readonly kind: "generate";
-  readonly yields: MediaKind;
-  readonly outputs: number;
-}
-interface ModelBase {
-  readonly specificationVersion: "v4";
-  readonly provider: string;
-  readonly modelId: string;
-}
-type MostPerCall = number | undefined | ((options: {
-  readonly modelId: string;
-}) => PromiseLike<number | undefined> | number | undefined);
-interface ImageModel extends ModelBase {
-  readonly maxImagesPerCall: MostPerCall;
-  doGenerate(options: never): PromiseLike<ImageAnswer>;
-}
-interface VideoModel extends ModelBase {
-  readonly maxVideosPerCall: MostPerCall;
-  doGenerate?(options: never): PromiseLike<VideoAnswer>;
-  doStart?(options: never): PromiseLike<StartAnswer>;
-  doStatus?(options: never): PromiseLike<StatusAnswer>;
-}
-interface SpeechModel extends ModelBase {
-  doGenerate(options: never): PromiseLike<SpeechAnswer>;
-}
-type GenerateModel = ImageModel | VideoModel | SpeechModel;
-interface AnswerBase {
-  readonly providerMetadata?: object | undefined;
-}
-interface ImageAnswer extends AnswerBase {
-  readonly images: readonly (string | Uint8Array)[];
-}
-interface SpeechAnswer extends AnswerBase {
-  readonly audio: string | Uint8Array;
-}
-interface VideoAnswer extends AnswerBase {
-  readonly videos: readonly VideoData[];
-}
-type VideoData = {
-  readonly type: "url";
-  readonly url: string;
-  readonly mediaType: string;
-} | {
-  readonly type: "base64";
-  readonly data: string;
-  readonly mediaType: string;
-} | {
-  readonly type: "binary";
-  readonly data: Uint8Array;
-  readonly mediaType: string;
-} | {
-  readonly type: "uploaded";
-  readonly mediaType: string;
-};
-interface StartAnswer extends AnswerBase {
-  readonly operation: unknown;
-}
-type StatusAnswer = ({
-  readonly status: "pending";
-} & AnswerBase) | ({
-  readonly status: "completed";
-} & VideoAnswer) | ({
-  readonly status: "error";
-  readonly error: string;
-} & AnswerBase);
-interface JobStep extends SubmittingStep {
-  readonly kind: "job";
-}
-interface PickStep extends StepBase {
-  readonly kind: "pick";
-  readonly among: readonly Reference[];
-  readonly by: "first" | "score";
-  readonly version: string | null;
-  readonly yields: Yield;
-  readonly second?: SecondChoice;
-  readonly onFailure?: "continue" | "failFast";
-}
-interface SecondChoice {
-  readonly options: readonly string[];
-  readonly afterModeration: boolean;
-  readonly awayMs: number | null;
-  readonly rewrites?: true;
-  readonly out: readonly {
-    readonly option: string;
-    readonly reason: string;
-  }[];
-}
-interface TaskStep extends StepBase {
-  readonly kind: "task";
-  readonly input: Json;
-  readonly version: string;
-  readonly files: readonly {
-    readonly name: string;
-    readonly kind: FileKind;
-  }[];
-  readonly yields: FileKind | "value";
-  readonly policy: StepPolicy;
-}
-interface UploadStep extends StepBase {
-  readonly kind: "upload";
-  readonly yields: MediaKind;
-  readonly file: FileFacts;
-}
-interface Plan {
-  readonly version: 1;
-  readonly pipeline: string;
-  readonly steps: readonly PlanStep[];
-  readonly returns: {
-    readonly [name: string]: Returned;
-  };
-  readonly onFailure?: FailurePolicy;
-  readonly groups?: {
-    readonly [prefix: string]: {
-      readonly maxCostMicros: number;
-    };
-  };
-}
-type Returned = Reference | readonly Returned[] | {
-  readonly [name: string]: Returned;
-};
-type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
-type ProviderKind = Extract<PlanStep, ProviderStep>["kind"];
-interface ModelOfKind {
-  readonly generate: GenerateModel;
 }
 type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 declare function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string>;
@@ -435,12 +286,8 @@ export {
   FilePath,
   FileSchema,
   ImageResult,
-  ModelOfKind,
   PartialResultOf,
   Pipeline,
-  Plan,
-  PlanStep,
-  ProviderKind,
   ResultOf,
   Returns,
   UntypedResult,

@@ -2,12 +2,14 @@
 import {
   Catalog,
   Pipeline,
-  Plan,
 } from "../chunks/pipeline.js";
 import {
   Json,
   MediaKind,
 } from "../chunks/step.js";
+import {
+  Plan,
+} from "../chunks/job.js";
 import {
   ShowrunnerError,
 } from "../chunks/errors.js";
