@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Draft } from "../../../src/core/plan/plan.ts";
 import { type Overlay, type StepEdits, withEdits, withOverlay } from "../../../src/core/plan/index.ts";
+import type { Draft } from "../../../src/core/plan/plan.ts";
 import type { Pipeline, ResumeOptions } from "../../../src/index.ts";
 import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
