@@ -3,7 +3,7 @@ export { models } from "../../recipes/models.ts";
 export { builtInCatalog } from "./built-in-catalog.ts";
 export { apiError, FakePaidService, type FakeServiceOptions, OUTPUT_BYTES, unanswered } from "./fake-paid-service.ts";
 export { during, type FakeShow, openFakeShow } from "./fake-showrunner.ts";
-export { apiCallError, filmBy, MockProvider, pictureBy } from "./mock-models.ts";
+export { apiCallError, filmBy, MockProvider } from "./mock-models.ts";
 export { pictures, pipelineOf } from "./pipelines.ts";
 export { attemptsOf, statusesOf, stepOf, whysOf } from "./run-facts.ts";
 export { isFull, points, sampled } from "./sample.ts";

@@ -184,7 +184,8 @@ export class SentFiles {
         if (found === null) continue;
         const ageMs = now() - found.mtimeMs;
         if (/^[0-9a-f]{64}$/.test(name)) yield { owner, sha256: name, ageMs };
-        else if (name.endsWith(".part") && ageMs > SWEEP_MS) await rm(path, { force: true });
+        // The file system's clock, because a file that is being received is dated by it.
+        else if (name.endsWith(".part") && Date.now() - found.mtimeMs > SWEEP_MS) await rm(path, { force: true });
       }
     }
   }
