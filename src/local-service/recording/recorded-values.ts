@@ -75,7 +75,7 @@ export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 /** Requests that differ only in these fields are treated as equal. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-/** Values that are nested more deeply are left unchanged. */
+/** Values that are nested deeper than this are left unchanged. */
 const MOST_DEPTH = 100;
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;

@@ -107,7 +107,7 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns no options if the run is already limited, by its agreed quote or because it was started before. */
+/** Returns no options if the run already has a limit: from a quote that was agreed to, or from an earlier start. */
 function budgetOf(
   { caller }: Call,
   body: Readonly<Record<string, unknown>>,

@@ -15,7 +15,7 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** Some other methods, such as TRACE, cannot be converted to a `Request`. */
+/** `Request` rejects some other methods, such as TRACE. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 

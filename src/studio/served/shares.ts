@@ -9,7 +9,10 @@ interface Limits {
   readonly lentMs?: number;
 }
 
-/** Limits how much each owner takes. After the first take, an owner cannot have more than is left for other owners. */
+/**
+ * Limits how much each owner uses. An owner that takes more than once may not end up with more than is left for the
+ * others.
+ */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();

@@ -22,7 +22,7 @@ export interface ApproveOptions extends StepOptions {
   readonly message?: string | undefined;
 }
 
-/** The handle that an approval returns. It has the same kind as the shown handle. */
+/** The handle that an approval returns. It is of the same kind as the handle that was passed to `approve`. */
 export type Approved<H> =
   H extends Value<infer T>
     ? ValueHandle<T>
