@@ -3,7 +3,7 @@ import { type AttemptState, isStepFinal, type RunState, type StepState, thrownBy
 import { stepStates } from "../lifecycle/index.ts";
 import { hasNext, isSecondChoice, optionsAround, optionsIn, traitsOf } from "../plan/index.ts";
 import { failurePolicyOf, type Plan, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
-import { returnedReferences } from "./resolve.ts";
+import { returnedReferences } from "./returned.ts";
 
 const MOST_REASONS = 3;
 

@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
-import { lastAttempt, type RunState, type StepState, wasSent } from "../journal/state.ts";
+import { type AttemptState, lastAttempt, type RunState, type StepState, wasSent } from "../journal/state.ts";
+import { ownText } from "../kit/clean-text.ts";
+import { DAY_MS } from "../kit/duration.ts";
 import { canonicalJson, fingerprint, traitsOf } from "../plan/index.ts";
 import { mapRecord } from "../plan/plain-json.ts";
 import { type Json, type PlanStep, stepNamed } from "../plan/plan.ts";
@@ -17,6 +19,18 @@ export function idempotencyKey(of: {
   readonly input: Json;
 }): string {
   return `sr1_${hash("sha256", canonicalJson([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
+}
+
+/** How long the service remembers a key, unless `idempotencyWindowMs` says otherwise. */
+export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
+
+export const TOO_OLD = ownText(
+  "the submit request was never answered, and its idempotency key is too old to be sent again",
+);
+
+/** Returns whether the service may have forgotten the attempt's key, so that sending it again could pay twice. */
+export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
+  return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;

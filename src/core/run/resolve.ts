@@ -1,7 +1,7 @@
 import type { StoredCopy } from "../journal/events.ts";
 import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
-import { isOwnSource, isReference, traitsOf } from "../plan/index.ts";
-import { type Json, type PlanStep, type Reference, type Returned, stepNamed } from "../plan/plan.ts";
+import { isOwnSource, traitsOf } from "../plan/index.ts";
+import { type Json, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
 
 type Ref = Reference["$ref"];
 
@@ -65,25 +65,6 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
     if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
     found = (found as { readonly [key: string]: Json })[key];
   }
-  return found;
-}
-
-export interface ReturnedReference {
-  readonly name: string;
-  readonly isCounted: boolean;
-  readonly ref: Ref;
-}
-
-export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
-  const found: ReturnedReference[] = [];
-  const walk = (name: string, isCounted: boolean, value: Returned) => {
-    if (Array.isArray(value)) for (const [at, item] of value.entries()) walk(`${name}-${at + 1}`, true, item);
-    else if (isReference(value)) found.push({ name, isCounted, ref: value.$ref });
-    else
-      for (const [key, item] of Object.entries(value))
-        walk(name === "" ? key : `${name}.${key}`, isCounted, item as Returned);
-  };
-  walk("", false, returns);
   return found;
 }
 

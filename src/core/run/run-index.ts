@@ -13,7 +13,8 @@ import { Slots } from "../plan/slots.ts";
 import { isOverdue, wasLate } from "./open-jobs.ts";
 import { conditionsOf, isHeldBack, isNeverPruned, StepNode, stopsRun, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
-import { missingReason, referenced, returnedReferences } from "./resolve.ts";
+import { missingReason, referenced } from "./resolve.ts";
+import { returnedReferences } from "./returned.ts";
 
 type Ref = Reference["$ref"];
 

@@ -2,7 +2,8 @@ import type { StoredCopy } from "../journal/events.ts";
 import { type OutputState, outputsOf, type RunState } from "../journal/state.ts";
 import { isReference, traitsOf } from "../plan/index.ts";
 import { type Json, type PlanStep, type Reference, stepNamed } from "../plan/plan.ts";
-import { chosenUpload, type ProducedOutput, referenced, returnedReferences } from "../run/resolve.ts";
+import { chosenUpload, type ProducedOutput, referenced } from "../run/resolve.ts";
+import { returnedReferences } from "../run/returned.ts";
 
 type Ref = Reference["$ref"];
 

@@ -2,7 +2,7 @@ import { applicableRules, combinationTable, missedRows } from "../../core/catalo
 import { compile } from "../../core/catalog/validate/ajv.ts";
 import { familyProblems } from "../../core/catalog/validate/family-rules.ts";
 import type { Families, Family } from "../../core/families/index.ts";
-import { TookTooLong } from "../../core/kit/time-limit.ts";
+import { TookTooLong } from "../../core/kit/within-time.ts";
 import type { ChatModel } from "../chat/models.ts";
 import { type FieldProblem, notFound, problem, refuse } from "../http/refusal.ts";
 import { isRecord } from "../json.ts";

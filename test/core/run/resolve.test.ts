@@ -8,9 +8,9 @@ import {
   referenced,
   referencedValue,
   resolveReference,
-  returnedReferences,
   tally,
 } from "../../../src/core/run/resolve.ts";
+import { returnedReferences } from "../../../src/core/run/returned.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, gate, pick, task, upload, uploadRef, valueRef } from "./support/steps.ts";

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type { SchemaValidateFunction } from "ajv";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
-import { TookTooLong, withinTime } from "../../kit/time-limit.ts";
+import { TookTooLong, withinTime } from "../../kit/within-time.ts";
 import { isSchema } from "../../plan/schema.ts";
 
 export type { ErrorObject };

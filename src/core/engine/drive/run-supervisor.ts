@@ -2,7 +2,7 @@ import { type Client, sleep } from "../../api/index.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
-import { placeAgain } from "../effects/download.ts";
+import { placeAgain } from "../effects/place.ts";
 import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { DriveTools } from "./drive-tools.ts";

@@ -6,7 +6,6 @@ import { LONGEST_LEASE_MS } from "../../journal/host.ts";
 import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { webOrigin } from "../../kit/clean-text.ts";
-import { DAY_MS } from "../../kit/duration.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { isRunId, safeFileName } from "../../kit/file-name.ts";
 import { didYouMean } from "../../kit/lookup.ts";
@@ -22,7 +21,6 @@ import type { Substitutes } from "../service/rehearsal.ts";
 export const DEFAULT_LEASE_MS = 30_000;
 /** A process must be able to renew its lease several times before the lease ends. */
 const SHORTEST_LEASE_MS = 1_000;
-export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
 /** A limit on what the account's runs in one journal may spend together. */
 export interface CapOption {

@@ -13,7 +13,7 @@ import {
   traitsOf,
 } from "../../plan/index.ts";
 import type { DraftStep, Plan, Problem } from "../../plan/plan.ts";
-import { returnedReferences } from "../../run/resolve.ts";
+import { returnedReferences } from "../../run/returned.ts";
 
 /** A possible mistake in a plan that can run. */
 export interface PlanWarning {

@@ -16,6 +16,7 @@ import { refuseWhileLoading } from "../../kit/while-loading.ts";
 import { changesBetween, type FieldChange, type PlanDiff } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
+import { DEFAULT_IDEMPOTENCY_WINDOW_MS } from "../../run/request-identity.ts";
 import { outdatedStops } from "../change/compare.ts";
 import { isSamePlan } from "../change/drift.ts";
 import { replanRun } from "../change/replanning.ts";
@@ -40,7 +41,6 @@ import {
   checkOpenOptions,
   checkTurns,
   checkWaits,
-  DEFAULT_IDEMPOTENCY_WINDOW_MS,
   DEFAULT_LEASE_MS,
   inputDoor,
   type OpenOptions,

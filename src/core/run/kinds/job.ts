@@ -1,5 +1,4 @@
 import { type AttemptState, isStepFinal, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
-import { ownText } from "../../kit/clean-text.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { JobStep } from "../../plan/kinds/job.ts";
@@ -8,16 +7,13 @@ import type { DecideContext, DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold, unpriced, whyRaised } from "../money.ts";
 import { conditionsOf } from "../pruning.ts";
 import { gateOf, readiness } from "../readiness.ts";
-import { awaitCacheLookup, idempotencyKey } from "../request-identity.ts";
+import { awaitCacheLookup, idempotencyKey, isTooOld, TOO_OLD } from "../request-identity.ts";
 import { lapsed } from "../retention.ts";
 import { AWAY, awayMsOf } from "../second-choice.ts";
-import { isTooOld, paidKind, restoreIfUnchanged, resultOfOutputs } from "./paid.ts";
+import { paidKind, restoreIfUnchanged, resultOfOutputs } from "./paid.ts";
 
 const FREE_RETRIES = 2;
 const QUOTE_LIFE_MS = 5 * 60_000;
-export const TOO_OLD = ownText(
-  "the submit request was never answered, and its idempotency key is too old to be sent again",
-);
 /** A repeated submit request is recorded only if the last recorded one is older than this. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);

@@ -105,10 +105,6 @@ function failed<S extends PaidStep>(
   kind.begin(plan, step, attempt, builder);
 }
 
-export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
-  return context.now - intendedAt! > context.idempotencyWindowMs;
-}
-
 interface UnquotedRequest {
   readonly attempt: number;
   readonly input: Json;

@@ -3,9 +3,9 @@ import { type AttemptState, ownAttempts, type StepState } from "../../journal/st
 import { type CleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { PlanStep, ProviderStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { idempotencyKey } from "../request-identity.ts";
+import { idempotencyKey, isTooOld } from "../request-identity.ts";
 import type { RunKind } from "./kind.ts";
-import { beginUnquoted, isTooOld, type PaidKind, paidKind, type Retry } from "./paid.ts";
+import { beginUnquoted, type PaidKind, paidKind, type Retry } from "./paid.ts";
 
 export const UNANSWERED = "UNANSWERED";
 export const AWAY = "PROVIDER_AWAY";

@@ -1,4 +1,4 @@
-import { TookTooLong, withinTime } from "../../../core/kit/time-limit.ts";
+import { TookTooLong, withinTime } from "../../../core/kit/within-time.ts";
 import { invalid, problem } from "../../http/refusal.ts";
 import { randomFrom } from "../../render/random.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../request.ts";

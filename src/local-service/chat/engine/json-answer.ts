@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import { generateSync, type JsonSchema } from "json-schema-faker";
-import { TookTooLong, withinTime } from "../../../core/kit/time-limit.ts";
+import { TookTooLong, withinTime } from "../../../core/kit/within-time.ts";
 import { isRecord, parsed } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { TookTooLong, withinTime } from "../../../src/core/kit/time-limit.ts";
+import { TookTooLong, withinTime } from "../../../src/core/kit/within-time.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
