@@ -14,7 +14,7 @@ export default pipeline("podcast-clip", {
       .default("A friendly radio host with headphones at a microphone, warm studio light, facing the camera"),
     show: z.string().min(1).default("The night ferry"),
   }),
-  consent: "the sample in this repository was synthesised; your own recording needs the consent of the speaker",
+  consent: "the sample in this repository was synthesized; your own recording needs the consent of the speaker",
   build({ input, upload, job }) {
     const recording = upload("recording", input.recording);
     const host = job("host", cast.image, { prompt: input.host, aspect_ratio: "9:16" });

@@ -117,7 +117,7 @@ async function bundle(published: Published, outDir: string, entries: readonly st
     throw new Error(`Bundled packages that scripts/published.ts does not list: ${[...unlisted].join(", ")}`);
 }
 
-/** Writes the local service's manifest, README, licence and drawings to its package. */
+/** Writes the local service's manifest, README, license and drawings to its package. */
 function layOutLocalService(): void {
   mkdirSync(local);
   const folder = join(sources, "local-service");

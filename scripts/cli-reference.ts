@@ -18,7 +18,7 @@ from defaults. By default, the journal is \`.showrunner/journal.db\`. If no serv
 which stores its data in \`.showrunner/local\`.
 
 Commands print data on stdout, and messages and progress on stderr. If stderr is not a terminal, each progress event is one line.
-\`NO_COLOR\` turns colours off. In text from outside (prompts, names, errors), control characters and text-direction marks are shown as
+\`NO_COLOR\` turns colors off. In text from outside (prompts, names, errors), control characters and text-direction marks are shown as
 codes.
 
 | Exit code | Meaning |
@@ -41,14 +41,14 @@ format, and \`api\` the service's.
 If Showrunner refuses a command, the document is \`{ok: false, code, message, next}\`. If a plan has problems, the code is \`PLAN_PROBLEMS\`, and
 the document also contains \`problems: [{code, step, field, message, allowed?, replaced_by?}]\`. If a file of rows has mistakes, the code is
 \`INPUT_INVALID\`, and the document also contains \`file\` and \`mistakes: [{line, column, message}]\`. If a command that prints one document per
-line fails later, its last line is a refusal.
+line fails partway through, its last line is such a refusal.
 
 | Command | Document |
 |---|---|
-| \`run\`, \`resume\`, \`approve --resume\` | the document of \`show\`, plus \`still_running: [{step, job_id, held}]\` |
-| \`run --detach\` | \`{id, pid, log}\`; \`pid\` and \`log\` are null if another process is executing the run; for a finished run, the document of \`run\` |
+| \`run\`, \`resume\`, \`approve --resume\` | the same document that \`show\` prints, plus \`still_running: [{step, job_id, held}]\` |
+| \`run --detach\` | \`{id, pid, log}\`; \`pid\` and \`log\` are null if another process is executing the run; for a finished run, the same document that \`run\` prints |
 | \`worker\` | one line for each run that the worker executed: \`{id, status, cost, pause: {reason}, message}\` |
-| \`show\` | \`{id, seq, pipeline, title, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, outputs, created_at, finished_at, steps: [{path, kind, model, status, phase, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is the status in the journal, or \`interrupted\` for an unfinished run that no process executes; a step can also be \`awaiting-approval\`; \`next\` is the command that continues the run; \`outputs\` contains what the pipeline has returned, under its own names: values, and files as \`{step, index, file, …}\` with \`file\` in \`out_dir\` |
+| \`show\` | \`{id, seq, pipeline, title, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, outputs, created_at, finished_at, steps: [{path, kind, model, status, phase, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is the status in the journal, or \`interrupted\` for an unfinished run that no process is executing; a step can also be \`awaiting-approval\`; \`next\` is the command that continues the run; \`outputs\` contains what the pipeline has returned, under its own names: values, and files as \`{step, index, file, …}\` with \`file\` in \`out_dir\` |
 | \`plan\` | \`{ok, problems, warnings, id, maximum, expires_at, open_steps, total: {min, max, expected}, budget, balance, expected_ms, critical_path, risks, pipeline, step_count, steps: [{path, kind, model, input, …}], prices: [{step, model, cost, basis, max, max_cost, reason}]}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], total, prices}\` |
 | \`plan --each\` | \`{ok, rows: [{line, id, expected, max, open_steps, status}], total: {expected, max}}\` |
 | \`events\` | the journal's [events](events.md) (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
@@ -64,8 +64,8 @@ line fails later, its last line is a refusal.
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
-| \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`; \`added\` lists the packages that \`init\` added |
-| \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |
+| \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`unchanged\` or \`unreadable\`; \`added\` lists the packages that \`init\` added |
+| \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`unchanged\` or \`overwritten\` |
 | \`notify test\`; \`notify key\`; \`notify list\` | \`{target, ok, error}\`; \`{algorithm, public_key}\`; \`[{id, event, attempts, next_attempt_at, error}]\` |
 | \`serve\` | \`{base_url, api_key}\` |
 | \`dashboard\`; \`mcp --http\` | \`{url, origin, viewer_url}\`; \`{url, token}\` |
@@ -113,26 +113,28 @@ const usageOf = ({ name, command }: Leaf) =>
 
 const listed = (flags: readonly string[]) => flags.map((flag) => `\`${flag}\``).join(", ");
 
-function section(leaf: Leaf, shared: ReadonlySet<string>): string {
-  const { name, command } = leaf;
+/** The options that only this command documents, and the names of those that several commands share. */
+function optionRows({ command }: Leaf, shared: ReadonlySet<string>) {
   const options = command.options.filter((option) => !isCommon(option));
   const own = options.filter((option) => !shared.has(rowOf(option))).map(rowOf);
   const others = options.filter((option) => shared.has(rowOf(option))).map(({ long, short }) => long ?? short ?? "");
-  const rows = own.length > 0 ? ["", ...own] : [];
-  const also = others.length > 0 ? ["", `${own.length > 0 ? "Also" : "Flags"}: ${listed(others)}`] : [];
-  return [`## ${name}`, "", `\`${usageOf(leaf)}\`: ${command.description()}.`, ...rows, ...also, ""].join("\n");
+  const also = others.length > 0 ? `${own.length > 0 ? "Also" : "Flags"}: ${listed(others)}` : null;
+  return { own, also };
 }
 
-/** Documents the commands of a group, one per line. */
+function section(leaf: Leaf, shared: ReadonlySet<string>): string {
+  const { own, also } = optionRows(leaf, shared);
+  const about = `\`${usageOf(leaf)}\`: ${leaf.command.description()}.`;
+  const parts = [about, own.join("\n"), also ?? ""].filter((part) => part !== "");
+  return `## ${leaf.name}\n\n${parts.join("\n\n")}\n`;
+}
+
+/** Documents the commands of a group as a list. */
 function groupSection(group: Command, shared: ReadonlySet<string>): string {
   const rows = leaves(group, [group.name()]).map((leaf) => {
-    const flags = leaf.command.options
-      .filter((option) => !isCommon(option))
-      .map((option) => {
-        if (shared.has(rowOf(option))) return `\`${option.long ?? option.flags}\``;
-        return `\`${option.flags}\` ${option.description}`;
-      });
-    return `- \`${usageOf(leaf)}\`: ${[leaf.command.description(), ...flags].join("; ")}`;
+    const { own, also } = optionRows(leaf, shared);
+    const flags = also === null ? own : [...own, `- ${also}`];
+    return [`- \`${usageOf(leaf)}\`: ${leaf.command.description()}`, ...flags].join("\n  ");
   });
   return [`## ${group.name()}`, "", ...rows, ""].join("\n");
 }
@@ -162,7 +164,7 @@ export function cliReference(): string {
     "",
     ...common.map(rowOf),
     "",
-    "Several commands share the following flags. The sections of these commands list only the flags' names:",
+    "Several commands share the following flags. Under those commands, only the names of these flags are listed:",
     "",
     ...[...shared],
     "",

@@ -47,7 +47,7 @@ async function bundle(input: string, base: string, outDir: string): Promise<void
   });
 }
 
-/** The licence texts of the bundled libraries and the font, which must be distributed with them. */
+/** The license texts of the bundled libraries and the font, which must be distributed with them. */
 function licences(): string {
   const bundled = ["preact", "@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter"];
   const texts = bundled.map((name) => {

@@ -46,15 +46,15 @@ export const CURES: Readonly<Record<string, string>> = {
   MEDIA_DISK: "Free disk space or repair the disk, then run `resume`. Nothing is paid for twice.",
   MEDIA_FOLDER: "Make the folder writable, or choose another `mediaDir`.",
   MEDIA_LOST:
-    "Put the file back where the message says, then run `resume`, or rerun the step with `resume RUN --rerun STEP`. You pay for a paid step again, but see its price first.",
+    "Put the file back where the message says, then run `resume`, or rerun the step with `resume RUN --rerun STEP`. If the step costs money, you pay for it again, but you see the price first.",
   MEDIA_MISSING:
-    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`. You pay for a paid step again, but see its price first.",
+    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`. If the step costs money, you pay for it again, but you see the price first.",
   MEDIA_PACKAGE_MISSING: "Install the packages shown in the message.",
   MEDIA_PATH: "Choose another name for the result, or a different `outDir`.",
   MIGRATE_DECISIONS: "Correct the decisions file at the line shown in the message.",
   OVER_BUDGET: "Raise the budget, shorten the pipeline, or use a cheaper `--profile`.",
   PIPELINE_DEFINITION: "Correct the line of your pipeline that the message shows.",
-  PLAN_PROBLEMS: "Correct the listed problems, which show the step, the field and the allowed values.",
+  PLAN_PROBLEMS: "Fix the listed problems. Each one names the step, the field and the allowed values.",
   QUOTE_REFUSED:
     "Check what changed, then start with the new quote shown in the message. `showrunner plan` also prints a new quote.",
   RECORDING_UNUSABLE: "Choose another folder, or another port with `--port`.",
@@ -64,9 +64,9 @@ export const CURES: Readonly<Record<string, string>> = {
   RUN_TAKEN_OVER: "You don't have to do anything, because the other process continues the run.",
   RUN_UNKNOWN: "`showrunner runs` lists the runs in the journal; use `--journal` for another journal.",
   RUN_WHILE_LOADING: "Move the code that starts the run into another file, or behind `if (import.meta.main)`.",
-  SHIFT_SOUND: "Use a WAV or MP3 file that can be decoded, and an offset shorter than the sound.",
+  SHIFT_SOUND: "Use a WAV or MP3 file that can be decoded, and an offset shorter than its audio.",
   UNKNOWN_OUTCOME:
-    "Send the same request again with the same key, never with a new key. In a run, Showrunner does so automatically.",
+    "Send the same request again with the same key and `mayExist: true`, never with a new key. In a run, Showrunner does so automatically.",
   UPLOAD_REFUSED: "Use a file of the kind and size shown in the message.",
   V2_FILE: "Pass the path of a file that exists and can be read.",
   WALLET_SHORT: "Add funds at the address shown. If you start the run anyway, the run pauses when the wallet is empty.",
@@ -105,7 +105,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   RUN_INTERRUPTED: [
     "An error stopped the command after the run had started; money may have been spent.",
-    "Correct the cause that the message shows, then run `showrunner resume RUN`.",
+    "Fix the problem described in the message, then run `showrunner resume RUN`.",
   ],
   NOT_CONFIRMED: [
     "You answered a question with no, or the command had no terminal on which to ask. Nothing was spent.",

@@ -14,7 +14,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Job",
     jobMachine,
-    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, while the hold stays open. Showrunner reserves the money for a job before it sends the job's request.",
+    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. A job's status (`phase`) and its billing status (`money`) are separate. If the cost arrives late, you can already use the result, while the hold stays open. Showrunner reserves the money for a job before it sends the job's request.",
   ],
   ["Output", outputMachine, "An `archived` output no longer exists on the service, but you have a copy."],
 ];
@@ -33,7 +33,7 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine]) {
 }
 \`\`\`
 
-To watch a machine process the journal's events, create an actor from the machine and use [@statelyai/inspect](https://stately.ai/docs/inspector).
+To watch a state machine as it processes the journal's events, create an actor from it and use [@statelyai/inspect](https://stately.ai/docs/inspector).
 Pass \`run.finished\` and \`step.finished\` to the actor as \`run.<status>\` and \`step.<status>\`.
 `;
 

@@ -49,7 +49,7 @@ export interface Package {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** The licence text; null if the package has none, or is installed only on some operating systems. */
+  /** The license text; null if the package has none, or is installed only on some operating systems. */
   readonly text: string | null;
 }
 
@@ -96,7 +96,7 @@ function packageAt(path: string, { version = "", license = "see its text", os }:
     name: path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length),
     version,
     licence: license,
-    // A binary for one operating system is not installed everywhere, and has the licence of the package that needs it.
+    // A binary for one operating system is not installed everywhere, and has the license of the package that needs it.
     text: os === undefined ? licenceText(join(root, path)) : null,
   };
 }

@@ -28,7 +28,7 @@ const longestSeconds = 12;
 /** Maximum time for which nothing changes, in seconds. */
 const longestStillSeconds = 0.5;
 
-/** Matches the escape codes for colour and weight. */
+/** Matches the escape codes for color and weight. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the terminal's own
 const STYLE = /(\u001b\[[\d;]*m)/g;
 
@@ -132,7 +132,7 @@ function plain(line: string): string {
   return line.replaceAll(STYLE, "");
 }
 
-/** Turns a line with escape codes into SVG spans with colour classes. */
+/** Turns a line with escape codes into SVG spans with color classes. */
 function markup(line: string): string {
   const colours: Readonly<Record<string, string>> = {
     "1": "o",

@@ -1,5 +1,5 @@
 /**
- * Generates THIRD_PARTY_NOTICES.md for both packages from the lock file and the licence texts of the installed packages.
+ * Generates THIRD_PARTY_NOTICES.md for both packages from the lock file and the license texts of the installed packages.
  * The build writes these files for packing; they are not in the repository.
  */
 import { type Published, shippedPackages } from "./published.ts";
@@ -12,7 +12,7 @@ interface Part {
   readonly source: string;
 }
 
-/** Libraries compiled into the WebAssembly of other packages, whose own licences do not mention them. */
+/** Libraries compiled into the WebAssembly of other packages, whose own licenses do not mention them. */
 export const PARTS: readonly Part[] = [
   {
     name: "LAME 3.100",
@@ -60,30 +60,30 @@ export function partsOf(published: Published): readonly Part[] {
 const INTRO: { readonly [name in Published["name"]]: string } = {
   showrunner: `# Third-party notices
 
-Showrunner itself is under the MIT licence (LICENSE). It contains third-party code: libraries in \`dist/chunks\` and in the
+Showrunner itself is under the MIT license (LICENSE). It contains third-party code: libraries in \`dist/chunks\` and in the
 dashboard's page. This code is unchanged, except that unused parts are left out. One of the libraries, which reads media
 containers, is mediabunny without its writers (MPL-2.0; the source is in the npm package). All other packages are installed
 unchanged from the package registry. The notices for the local service are in its own package, \`showrunner-local\`.
 
 ## Parts compiled into WebAssembly
 
-These libraries are inside packages whose own licences do not name them. As the LGPL requires, you can replace each of these
+These libraries are inside packages whose own licenses do not name them. As the LGPL requires, you can replace each of these
 packages with another build that has the same interface: put your build in its place in \`node_modules\`. They are loaded only if a
 migrated pipeline shifts an MP3; everything else works without it.
 `,
   "showrunner-local": `# Third-party notices
 
-Showrunner's local service is under the MIT licence (LICENSE). It contains no third-party code. All other packages are
+Showrunner's local service is under the MIT license (LICENSE). It contains no third-party code. All other packages are
 installed unchanged from the package registry.
 
 ## Parts compiled into WebAssembly
 
-These libraries are inside packages whose own licences do not name them. As the LGPL requires, you can replace each of these
+These libraries are inside packages whose own licenses do not name them. As the LGPL requires, you can replace each of these
 packages with another build that has the same interface: put your build in its place in \`node_modules\`. The local service uses
 these packages to draw pictures, encode films and speak.
 
 Products that ship Flite must say in advertising that they include software developed by Carnegie Mellon University and
-others, as its licence text below requires.
+others, as its license text below requires.
 `,
 };
 
@@ -106,9 +106,9 @@ export function notices(published: Published): string {
   );
   return `${[
     INTRO[published.name],
-    table(["Part", "Within", "Licence", "Source"], parts),
+    table(["Part", "Within", "License", "Source"], parts),
     "\n## Packages\n",
-    table(["Package", "Version", "Licence"], listed),
+    table(["Package", "Version", "License"], listed),
     "\n## Texts\n",
     texts.join("\n\n"),
   ].join("\n")}\n`;

@@ -1,5 +1,5 @@
 /**
- * Looks at the built site in Chromium: every page by axe, in both colour schemes, and where its links lead. Prints when the first
+ * Looks at the built site in Chromium: every page by axe, in both color schemes, and where its links lead. Prints when the first
  * picture of the start page was there; asserts no time. `node site/check.ts /errors` looks at that page alone.
  */
 import { readFileSync } from "node:fs";

@@ -36,7 +36,7 @@ export const size: Rule = (value) => {
     ? null
     : `a size such as "1080p" or "1280x720", 16 to ${MOST_PIXELS} pixels per side`;
 };
-export const color: Rule = (value) => (/^#[0-9a-f]{6}$/i.test(String(value)) ? null : 'a colour such as "#ff8800"');
+export const color: Rule = (value) => (/^#[0-9a-f]{6}$/i.test(String(value)) ? null : 'a color such as "#ff8800"');
 const text: Rule = (value) => (typeof value === "string" && value !== "" ? null : "text");
 
 export const letterStyle: Rules = {

@@ -39,7 +39,7 @@ export const submitBody = z.object({
     .min(1)
     .max(1024)
     .nullish()
-    .describe("A retry with the same key returns the original acknowledgement."),
+    .describe("A retry with the same key returns the original acknowledgment."),
 });
 
 export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });

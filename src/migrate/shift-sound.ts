@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../core/kit/errors.ts";
 import { closedWavBegin, readWavHeader, type WavHeader } from "../core/kit/media-headers.ts";
 import { plainWav } from "../core/kit/placeholder-media.ts";
 
-/** A sound could not be shifted, because its format is not supported or because it is damaged or too short. */
+/** The sound could not be shifted, because its format is not supported or the file is damaged or too short. */
 export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }

@@ -92,7 +92,7 @@ describe("init", () => {
     const written = `{\n\t"type": "module",\n\t"dependencies": {\n\t\t"showrunner": "0.1.0",\n\t\t"zod": "4.6.7",\n\t\t"showrunner-local": "0.1.0"\n\t},\n\t"devDependencies": {\n\t\t"@types/node": ">=22"\n\t}\n}\n`;
     expect(readFileSync(manifest, "utf8")).toBe(written);
     const again = await cli(["init", "other.ts", "--json"], { cwd });
-    expect(JSON.parse(again.stdout)).toMatchObject({ package_json: "as it was", added: [], tsconfig: "had it" });
+    expect(JSON.parse(again.stdout)).toMatchObject({ package_json: "unchanged", added: [], tsconfig: "unchanged" });
     expect(readFileSync(manifest, "utf8")).toBe(written);
   });
 

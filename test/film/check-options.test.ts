@@ -52,7 +52,7 @@ test.each([
   ["thumbnail", { at: -0.1 }, "at is -0.1"],
   ["reframe", { to: [] }, "to is []; use a list of formats"],
   ["reframe", { to: ["9:16"], size: "100x100" }, 'use a size such as "1080p"'],
-  ["audiogram", { picture, color: "red" }, 'color is "red"; use a colour such as "#ff8800"'],
+  ["audiogram", { picture, color: "red" }, 'color is "red"; use a color such as "#ff8800"'],
   ["mix", { voice: { sound, at: -2 } }, "s: voice: at is -2"],
   ["mix", { music: { sound, volum: 3 } }, "s: music: unknown option volum; did you mean volume?"],
   ["mix", { loudness: 14 }, "loudness is 14; use a number of LUFS from -70 to -5"],

@@ -76,7 +76,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   const { files, packages } = filesOf(name);
   const project = await manifestFor(join(cwd, "package.json"), packages);
   const elsewhere = `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`;
-  if (project.manifest === "not readable") {
+  if (project.manifest === "unreadable") {
     throw usageError(NOT_READABLE, `correct package.json, then: showrunner init --recipe ${shellWord(name)}`);
   }
   if (!project.isEsm) {

@@ -39,7 +39,7 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
   const file = given ?? (project.isEsm ? "film.ts" : "film.mts");
   if (await isThere(resolve(cwd, file))) throw exists(file);
   const { found, said } = await askService(context, chooseStarter);
-  const isReadable = project.manifest !== "not readable";
+  const isReadable = project.manifest !== "unreadable";
   const isWrongKind = isReadable && !project.isEsm && !file.endsWith(".mts");
   return {
     file,
@@ -74,8 +74,8 @@ async function writeBegun(
       package_json: project.manifest,
       added: project.added,
       kept,
-      gitignore: ignored.length === 0 ? "had it" : "added",
-      tsconfig: isTyped ? "had it" : "written",
+      gitignore: ignored.length === 0 ? "unchanged" : "added",
+      tsconfig: isTyped ? "unchanged" : "written",
     });
   } else output.print(visible(at(file)));
   for (const line of [...said, ...changes(project)]) output.say(line);
@@ -104,7 +104,7 @@ function changes({ manifest, added, isNowEsm }: Project): readonly string[] {
 }
 
 function installCommands({ manifest, added, lacking }: Project): readonly string[] {
-  if (manifest === "not readable") return ["correct package.json, then: showrunner init another.ts"];
+  if (manifest === "unreadable") return ["correct package.json, then: showrunner init another.ts"];
   if (lacking.length > 0) return ["npm i CLONE/packed/*.tgz   (npm run pack creates them in a clone of Showrunner)"];
   return added.length > 0 ? ["npm install   (installs the packages in package.json)"] : [];
 }
@@ -129,7 +129,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   const state = found === "kept" ? "overwritten" : found;
   if (json) output.printJson({ file, state });
   else output.print(visible(file));
-  if (found === "the same") output.say("Already up to date");
+  if (found === "unchanged") output.say("Already up to date");
   output.say(
     "Agents that read skills from this folder find the skill when they next start, and use it for pipelines and films",
   );

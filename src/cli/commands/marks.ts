@@ -48,7 +48,7 @@ async function readFileMarks(
   const { readCredentials, readMarks } = await import("../../core/marks/index.ts");
   try {
     const said = await readMarks(path);
-    // `readMarks` does not recognise every format that can be signed, so also try files of an unknown type.
+    // `readMarks` does not recognize every format that can be signed, so also try files of an unknown type.
     const mayBeSigned = said.contentCredentials === "embedded" || said.contentType === null;
     const signed = mayBeSigned ? await readCredentials(path, options) : null;
     return { file, ...said, manifest: await manifestBeside(path), signed };

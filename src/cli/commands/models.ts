@@ -133,7 +133,7 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
 /** Matches the beginning of a catalog that `models pull` wrote, even if the rest is damaged. */
 const SNAPSHOT = /^\s*\[\s*(?:\]|\{\s*"id":\s*"[^"]*",\s*"modality":)/;
 
-/** Returns whether the file exists and is not empty. @throws CliError if `isOwn` does not recognise the file */
+/** Returns whether the file exists and is not empty. @throws CliError if `isOwn` does not recognize the file */
 async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Promise<boolean> {
   const head = await headOf(file);
   if (head === "") return false;

@@ -320,7 +320,7 @@ function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL
 
 let installed = false;
 
-/** Makes pipeline files import this process's modules, because another copy would not recognise their pipelines. */
+/** Makes pipeline files import this process's modules, because another copy would not recognize their pipelines. */
 function shareOwnModules(): void {
   if (installed) return;
   installed = true;

@@ -62,7 +62,7 @@ function addRunning(add: Add): void {
     "reject a step waiting for approval: it fails, and steps that depend on it are skipped",
     async () => (await import("../commands/decide.ts")).reject,
   );
-  add("stop <run-id>", "stop a run from submitting more jobs, whichever process drives it", async () => {
+  add("stop <run-id>", "stop a run from submitting more jobs, no matter which process is executing it", async () => {
     return (await import("../commands/resume.ts")).stop;
   });
   add(
@@ -85,7 +85,7 @@ function addRunning(add: Add): void {
 function addMore(add: Add): void {
   add(
     "review-link [run-id] [step]",
-    "create a link that lets a client decide on the waiting steps of selected runs, and see nothing else",
+    "create a link where a client can make the pending decisions in selected runs, and see nothing else",
     async () => (await import("../commands/review-link.ts")).reviewLink,
   );
   add(
@@ -189,7 +189,7 @@ function addCalls(add: Add, group: (name: string, description: string) => void):
   });
   add(
     "models diff [files...]",
-    "show what changed in the catalog since it was pulled, and which of the given pipelines break",
+    "show what has changed in the catalog since it was pulled, and which of the given pipelines break",
     async () => (await import("../commands/models.ts")).modelsDiff,
   );
   const jobs = () => import("../commands/jobs.ts");

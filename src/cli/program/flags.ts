@@ -24,7 +24,7 @@ const common = [
 ];
 
 const rate = [
-  flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
+  flag("--rate-limit <requests/seconds>", "rate limit of your key, such as 600/60 (default: learned from the service)"),
   flag(
     "--turns <tag>",
     "share the rate limit among the values of this tag, evenly (customer) or by weight (customer,acme=3) (default: evenly among runs)",
@@ -39,7 +39,7 @@ const spending = [
   ),
   flag(
     "--cap-time-zone <zone>",
-    "time zone of daily caps, e.g. Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
+    "time zone for daily caps, such as Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
   ),
   flag("--wallet-floor <usd>", "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
 ];
@@ -78,8 +78,8 @@ const input = [
 ];
 
 const tables = [
-  flag("--encoding <name>", "encoding of table files (default: UTF-8 or UTF-16, detected)"),
-  flag("--delimiter <character>", "cell delimiter in table files (default: comma, semicolon or tab, detected)"),
+  flag("--encoding <name>", "encoding of table files (default: detects UTF-8 and UTF-16)"),
+  flag("--delimiter <character>", "cell delimiter in table files (default: detects comma, semicolon and tab)"),
 ];
 
 const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
@@ -89,7 +89,7 @@ const rows = [
     "--each <file>",
     "one run per row of a .csv, .tsv or .jsonl file; run the command again to continue; no row is started twice",
   ),
-  flag("--id-column <name>", "with --each: column that contains the run ids (default: id or name)"),
+  flag("--id-column <name>", "column that contains the run ids (with --each; default: id or name)"),
 ];
 
 const profile = flag("--profile <name>", "pipeline profile to use, such as draft");
@@ -101,12 +101,12 @@ const giveUpAfter = flag(
 const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
 const engineUrl = flag(
   "--engine-url <url>",
-  "with --engine pg-boss: its database (default: the journal's); with restate: its ingress URL, http://…",
+  "database of pg-boss (default: the journal's), or ingress URL of Restate (http://…)",
 );
 
 const decision = [
   flag("--note <text>", "comment to store with the decision"),
-  flag("--resume", "also resume the run if no process is driving it"),
+  flag("--resume", "also resume the run if no process is executing it"),
 ];
 const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to require several");
 const notifying = [notify, journal, json];
@@ -122,18 +122,18 @@ export const options = {
     preset(
       choice(
         "--on-existing <what>",
-        'what to do if a run with this --id exists: "resume" continues it, or follows it if it is running; plan and input must be the same; "fail" is not possible with --each',
+        'what to do if a run with this --id exists: "resume" continues it (or follows it if it is already running), provided that its plan and input are the same; "fail" refuses to start, and cannot be used with --each',
         ["resume", "fail"],
       ),
       "resume",
     ),
     flag("--out <dir>", "folder for the returned files"),
     ...rows,
-    flag("--at-once <n>", "with --each: maximum parallel runs (default: 4)"),
+    flag("--at-once <n>", "maximum number of parallel runs (with --each; default: 4)"),
     list("--tag <key=value>", "tag for the run, used in lists and caps; repeatable, with one value per key"),
     flag(
       "--quote <id>",
-      "start only the plan that `plan` quoted under this id, for at most the quoted maximum; not with --each",
+      "start only the plan that `plan` quoted under this id, for at most the quoted maximum (cannot be used with --each)",
     ),
     flag("--start-anyway", "start even if the wallet holds less than the plan's minimum cost"),
     flag("--concurrency <limits>", "maximum parallel jobs: 8, or total=8,video=2"),
@@ -142,7 +142,7 @@ export const options = {
     flag("--reuse", "reuse results of earlier runs with identical inputs, at no cost"),
     giveUpAfter,
     flag("--detach", "run in a background process; print the run's id and how to follow it"),
-    engine("with --detach: hand the run to this engine's workers"),
+    engine("hand the run to this engine's workers (with --detach)"),
     engineUrl,
     maxUnquoted,
     ...spending,
@@ -156,7 +156,7 @@ export const options = {
     ...input,
     ...common,
     ...rows,
-    flag("--id <id>", "with --each: prefix for the run ids, the same as for showrunner run (default: the file's name)"),
+    flag("--id <id>", "prefix for the run ids, as in `showrunner run` (with --each; default: the file's name)"),
     flag("--concurrency <limits>", "maximum parallel jobs in the forecast: 8, or total=8,video=2"),
     profile,
     flag("--reuse", "count results of earlier runs with identical inputs as free"),
@@ -174,7 +174,7 @@ export const options = {
     ...common,
     flag(
       "--agree <usd>",
-      "for a run that shares its budget and has paused because of its price: maximum cost of this run alone",
+      "maximum cost of this run alone; for a run that shares a budget and has paused because of its price",
     ),
     flag("--quote <id>", "rerun only what was quoted under this id, for at most the quoted maximum"),
     flag("--max-unquoted <usd>", "new limit for each job that cannot be priced in advance"),
@@ -187,7 +187,7 @@ export const options = {
     flag("--accept-changes", "apply code changes: run new and changed steps, and all steps that depend on them"),
     flag(
       "--input <json|@file>",
-      "input fields of the run to correct; shows what that changes and costs before anything runs",
+      "corrections to the run's input fields; shows what they change and cost before anything runs",
     ),
     list(
       "-i <key=value>",
@@ -197,13 +197,13 @@ export const options = {
       "--edit <step:field=value>",
       "change an input field of a job or chat; step:field:=json for values other than text, step:field=@file to read a file; repeatable",
     ),
-    flag("--everywhere", "with --edit: also replace the text in other steps"),
-    flag("--no-everywhere", "with --edit: leave the text in other steps unchanged"),
+    flag("--everywhere", "also replace the text in other steps (with --edit)"),
+    flag("--no-everywhere", "leave the text in other steps unchanged (with --edit)"),
     flag(
       "--redo <step>",
       "redo this step or, for an approval, the steps that it shows; the `revise` function in the code applies --note",
     ),
-    flag("--note <text>", "with --redo: what to change; otherwise: the reason, which is stored in the journal"),
+    flag("--note <text>", "what to change (with --redo), or the reason for the rerun or edit; stored in the journal"),
     list("--rerun <step>", "rerun this step and all steps that depend on it; * matches any characters; repeatable"),
     flag("--rerun-failed", "rerun every step that failed or partly failed, and all steps that depend on it"),
     flag("--same-seed", "rerun even if a fixed seed in the code is likely to give the same result"),
@@ -213,7 +213,7 @@ export const options = {
     ),
     flag(
       "--request-id <id>",
-      "idempotency id for a rerun, redo or edit: the same command with the same id neither reruns the steps nor applies the change again",
+      "idempotency id for a rerun, redo or edit: repeating the command with the same id has no further effect",
     ),
     ...spending,
     waitForCap,
@@ -263,7 +263,7 @@ export const options = {
       "file to write (default: report.html in the run's folder, if that is inside the current folder)",
     ),
     choice("--for <whom>", "report only what the run returned, without steps, texts or costs", ["client"]),
-    flag("--prices", "with --for client: include the cost, to the cent"),
+    flag("--prices", "include the cost, to the cent (with --for client)"),
   ],
   export: [
     ...common,
@@ -326,7 +326,7 @@ export const options = {
     list("--allow-host <name>", "additional hostname or address that browsers may use, such as a proxy's; repeatable"),
     flag(
       "--public-url <url>",
-      "public address where a proxy forwards review links to this dashboard, e.g. https://review.example.com; only review links are answered there (default: SHOWRUNNER_PUBLIC_URL)",
+      "public address of the proxy that forwards review links to this dashboard, such as https://review.example.com; at that address, the dashboard serves nothing else (default: SHOWRUNNER_PUBLIC_URL)",
     ),
     flag("--viewers", "also print a second, read-only address"),
   ],
@@ -336,10 +336,10 @@ export const options = {
     ...spending,
     notify,
     ...planning,
-    flag("--once", "exit when no resumable run is left; exit code 3 if a run could not be driven"),
+    flag("--once", "exit when no resumable run is left; exit code 3 if a run could not be executed"),
     flag(
       "--wait-for-funds <duration>",
-      "when the wallet runs short, wait this long for funds before leaving the run paused, e.g. 30m",
+      "when the wallet runs short, wait this long for funds before leaving the run paused: 30m",
     ),
     engine("queue that distributes runs to workers (default: timers, inside this process)"),
     engineUrl,
@@ -347,10 +347,10 @@ export const options = {
       "--pipelines <dir>",
       "folder with the pipeline files, needed for runs with functions (default: the current one)",
     ),
-    flag("--slices <n>", "maximum number of runs driven in parallel (default: 16)"),
+    flag("--slices <n>", "maximum number of runs executed in parallel (default: 16)"),
     choice(
       "--local-work <where>",
-      "run functions as separate jobs of the engine, or inline while the worker drives the run",
+      "run functions as separate jobs of the engine, or inline while the worker executes the run",
       ["delegated", "inline"],
     ),
     flag("--health-port <number>", "serve /healthz, /readyz and /metrics on this port"),
@@ -391,9 +391,9 @@ export const options = {
       "--key <id:secret>",
       "credential to accept, visible to every process on this machine: use only for throw-away keys",
     ),
-    flag("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60"),
+    flag("--rate-limit <requests/seconds>", "requests allowed per window, such as 600/60"),
     flag("--max-running <n>", "maximum jobs rendered in parallel"),
-    flag("--speed <factor>", "finish jobs this many times faster than a real service, e.g. 20"),
+    flag("--speed <factor>", "finish jobs this many times faster than a real service, such as 20"),
     flag("--retention <duration>", "how long outputs are kept after submission (default: 24h)"),
     flag("--url-life <duration>", "how long a download URL is valid (default: 1h)"),
     flag("--strict", "answer exactly as a hosted service would, except for timings"),
@@ -412,12 +412,12 @@ export const options = {
     flag("--faults <file>", "JSON file of faults to inject"),
     flag("--stub", "return tiny valid media immediately instead of rendering"),
     flag("--brand <name>", "brand name in the X-<Brand>-… headers"),
-    flag("--replay <folder>", "replay the responses that showrunner record stored in this folder"),
+    flag("--replay <folder>", "replay the responses that `showrunner record` saved in this folder"),
     preset(
       choice("--replay-speed <speed>", 'how fast to replay jobs; "real" is the original speed', ["fast", "real"]),
       "fast",
     ),
-    flag("--or-local", "with --replay: let the local service answer requests that were not recorded"),
+    flag("--or-local", "let the local service answer requests that were not recorded (with --replay)"),
     flag("--json", "print address and key as one JSON document"),
   ],
   record: [

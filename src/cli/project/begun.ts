@@ -75,14 +75,14 @@ export async function refuseObstacles(folder: string, paths: Iterable<string>): 
 }
 
 /** Returns `kept` if a file with other content exists. */
-export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
+export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "unchanged" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {
     await writeFile(path, content, { flag: "wx" });
     return "written";
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return (await readFile(path)).equals(Buffer.from(content)) ? "the same" : "kept";
+    return (await readFile(path)).equals(Buffer.from(content)) ? "unchanged" : "kept";
   }
 }
 

@@ -18,7 +18,7 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 export const NOT_READABLE = "package.json cannot be read or is not valid JSON";
 
 export interface Project {
-  readonly manifest: "written" | "changed" | "as it was" | "not readable";
+  readonly manifest: "written" | "changed" | "unchanged" | "unreadable";
   readonly added: readonly string[];
   /** Showrunner packages that the project lacks and that are not published on npm yet. */
   readonly lacking: readonly string[];
@@ -45,7 +45,7 @@ export async function manifestFor(path: string, more: readonly string[] = []): P
   );
   const before: Manifest | null = text === null ? {} : parsed(text);
   if (before === null) {
-    const left = { manifest: "not readable", added: [], isEsm: false, isNowEsm: false } as const;
+    const left = { manifest: "unreadable", added: [], isEsm: false, isNowEsm: false } as const;
     return { ...left, lacking: isPublished() ? [] : ownNames, write: async () => {} };
   }
   // A clone of Showrunner already has everything.
@@ -62,7 +62,7 @@ export async function manifestFor(path: string, more: readonly string[] = []): P
   const isChanged = isNowEsm || missing.length > 0;
   const indent = /^\{\s*\n([ \t]+)"/.exec(text ?? "")?.[1] ?? "  ";
   return {
-    manifest: text === null ? "written" : isChanged ? "changed" : "as it was",
+    manifest: text === null ? "written" : isChanged ? "changed" : "unchanged",
     added: missing.map(([, name]) => name),
     lacking: absent.map(([, name]) => name).filter(isOurs),
     isEsm: after.type === "module",

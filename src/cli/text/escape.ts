@@ -13,7 +13,7 @@ export function visibleLines(text: string): string {
 }
 
 /**
- * Replaces control characters with visible codes. Keeps colours, line breaks, tabs and the meaning of JSON documents.
+ * Replaces control characters with visible codes. Keeps colors, line breaks, tabs and the meaning of JSON documents.
  */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

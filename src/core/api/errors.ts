@@ -237,8 +237,7 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submission may have created a paid job, but no response confirms it. Submit it again with the same key and
- * `mayExist: true`, never with a new key.
+ * A submission may have created a paid job, but no response confirms it.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";

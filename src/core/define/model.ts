@@ -42,7 +42,7 @@ export class MissingModel {
 }
 
 /**
- * Wraps the models of a generated `models.ts`, so that the plan reports a misspelt name and lists the existing names.
+ * Wraps the models of a generated `models.ts`, so that the plan reports a misspelled name and lists the existing names.
  */
 export function typedModels<M extends object>(models: M): M {
   return new Proxy(models, {

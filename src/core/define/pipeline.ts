@@ -342,7 +342,7 @@ interface Definition {
   readonly in?: z.ZodType;
 }
 
-/** Finds fields that the schema lacks, because zod would silently drop a misspelt optional field. */
+/** Finds fields that the schema lacks, because zod would silently drop a misspelled optional field. */
 function unknownFields(
   schema: z.ZodType,
   value: unknown,

@@ -4,7 +4,7 @@ import { readJsonFile } from "../kit/files.ts";
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /**
- * A file of model families could not be read: it is missing, is not JSON, or does not have the form that
+ * A model families file could not be read: it is missing, is not JSON, or does not have the form that
  * docs/model-families.md describes.
  */
 export class FamiliesError extends ShowrunnerError {

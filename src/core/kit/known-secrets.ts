@@ -148,7 +148,7 @@ function formsOf(text: string): readonly SecretForm[] {
   return [
     { begins: text, source: [...text].map(written).join("") },
     { begins: hex, source: hex },
-    // The Base64 form of a text depends on its offset modulo 3. Characters that also encode neighbouring text are left
+    // The Base64 form of a text depends on its offset modulo 3. Characters that also encode neighboring text are left
     // out.
     ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
   ];

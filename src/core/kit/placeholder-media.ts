@@ -13,7 +13,7 @@ function drawnPng(widthPx: number, heightPx: number): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(widthPx, 0);
   header.writeUInt32BE(heightPx, 4);
-  header.set([8, 0], 8); // 8 bits a sample, greyscale
+  header.set([8, 0], 8); // 8 bits a sample, grayscale
   const rows = Buffer.alloc((widthPx + 1) * heightPx, 0x80);
   for (let y = 0; y < heightPx; y++) rows[y * (widthPx + 1)] = 0; // filter: none
   const signature = Buffer.from("89504e470d0a1a0a", "hex");
@@ -166,7 +166,7 @@ function sequenceParameters(width: number, height: number): Buffer {
 
 const PICTURE_PARAMETERS = unit(0x68, 0, 0, "0", "0", 0, 0, 0, "0", "00", 0, 0, 0, "0", "0", "0");
 
-/** A grey frame: its macroblocks are predicted without neighbours and have no residual. */
+/** A gray frame: its macroblocks are predicted without neighbors and have no residual. */
 function greyFrame(macroblocks: number): Buffer {
   return unit(0x65, 0, 7, 0, "0000", 0, "00", 0, ...Array.from({ length: macroblocks }, () => "00100111"));
 }
@@ -180,7 +180,7 @@ type Bounds = { readonly [annotation: string]: number };
 /** Amplitude of a quiet tone, because some services reject silence. */
 const QUIET = 6000;
 
-/** Makes a grey image or video, or a quiet tone, of the wanted size or the nearest allowed one. */
+/** Makes a gray image or video, or a quiet tone, of the wanted size or the nearest allowed one. */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
   wanted: { readonly durationMs: number; readonly ratio: number; readonly sidePx?: number | undefined },
@@ -214,7 +214,7 @@ function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
 }
 
-/** Base64 of an MP4: one second of 64 by 64 grey pixels, H.264 at 5 frames per second, with a quiet AAC tone. */
+/** Base64 of an MP4: one second of 64 by 64 gray pixels, H.264 at 5 frames per second, with a quiet AAC tone. */
 export const HEARD_MP4 =
   "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAXsbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAAA+gAAQAAAQAA" +
   "AAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwAA" +

@@ -110,11 +110,11 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event records when rendering starts, so the time of the acknowledgement is used. */
+  /** No event records when rendering starts, so the time of the acknowledgment is used. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
-    // An acknowledgement from before the queue span is from an earlier submission.
+    // An acknowledgment from before the queue span is from an earlier submission.
     if (open?.phase !== "queue" || since === undefined || since < open.from) return;
     this.close(step, since);
     this.begin(step, open.attempt, "render", since);

@@ -3,7 +3,7 @@ import type { Pixels } from "../graph/frame.ts";
 import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
 import type { Cue } from "./cues.ts";
 
-/** Font size, colours and position of captions. */
+/** Font size, colors and position of captions. */
 export interface LetterStyle {
   /** Font family known to fontconfig or contained in `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
   readonly font?: string;
@@ -11,13 +11,13 @@ export interface LetterStyle {
   readonly fontFile?: string;
   /** Text height as a fraction of the shorter side. Default 0.05. */
   readonly size?: number;
-  /** Text colour, `#rrggbb`. Default white. */
+  /** Text color, `#rrggbb`. Default white. */
   readonly color?: string;
-  /** Colour of the outline or box, `#rrggbb`. Default black. */
+  /** Color of the outline or box, `#rrggbb`. Default black. */
   readonly outline?: string;
   /** True to draw a box behind the text instead of an outline. Default false. */
   readonly box?: boolean;
-  /** Colour of the word that is being spoken, `#rrggbb`. By default, words are not highlighted. */
+  /** Color of the word that is being spoken, `#rrggbb`. By default, words are not highlighted. */
   readonly highlight?: string;
   /** Where the captions are shown. Default `bottom`. */
   readonly position?: "top" | "middle" | "bottom";
@@ -133,6 +133,6 @@ function assTime(seconds: number): string {
 
 export function assColor(color: string, alpha = "00"): string {
   const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
-  if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is not a colour; use #rrggbb`);
+  if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is not a color; use #rrggbb`);
   return `&H${alpha}${blue}${green}${red}`;
 }

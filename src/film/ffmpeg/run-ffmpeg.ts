@@ -39,7 +39,7 @@ export interface FfmpegCall {
 /** Arguments that make the output deterministic, without version, time or metadata from the inputs. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
-/** Makes a damaged frame an error. Otherwise, ffmpeg would draw it grey. */
+/** Makes a damaged frame an error. Otherwise, ffmpeg would draw it gray. */
 const STRICT = ["-err_detect", "explode"];
 /** TIFF files are read without `STRICT`, because their reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);

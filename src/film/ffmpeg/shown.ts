@@ -1,12 +1,12 @@
 import type { Orientation } from "../../core/kit/media-headers.ts";
 
-/** Colours of a stream, with ffprobe's names. If the file declares none, these are the colours that players assume. */
+/** Colors of a stream, with ffprobe's names. If the file declares none, these are the colors that players assume. */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;
   readonly transfer: string;
   readonly range: "tv" | "pc";
-  /** True for RGB and grey, which need no matrix. */
+  /** True for RGB and gray, which need no matrix. */
   readonly isRgb: boolean;
   readonly hasAlpha: boolean;
   readonly isDeclared: boolean;
@@ -34,7 +34,7 @@ const KNOWN =
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
 const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
-/** A film with fewer lines than this and no declared colours has the colours of standard-definition television. */
+/** A film with fewer lines than this and no declared colors has the colors of standard-definition television. */
 const HD_LINES = 720;
 
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {

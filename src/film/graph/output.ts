@@ -46,7 +46,7 @@ export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
-/** Copies the video if its length, colours and codec already fit. Otherwise encodes it again. */
+/** Copies the video if its length, colors and codec already fit. Otherwise encodes it again. */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;
   const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);

@@ -17,7 +17,7 @@ export interface AudiogramOptions extends StepFields {
   readonly size?: Size;
   /** Aspect ratio of the film. Default `1:1`. */
   readonly format?: Format;
-  /** Colour of the waveform, `#rrggbb`. Default white. */
+  /** Color of the waveform, `#rrggbb`. Default white. */
   readonly color?: string;
 }
 

@@ -34,7 +34,7 @@ export interface SpokenLine {
 export interface CaptionOptions extends StepFields, LengthOption {
   /** The script: a list of lines, or a string in which each sentence is a line. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
-  /** Font size, colours and position. */
+  /** Font size, colors and position. */
   readonly style?: LetterStyle;
   /** True to draw the captions into the video. False to add a subtitle track that viewers turn on. Default true. */
   readonly burn?: boolean;

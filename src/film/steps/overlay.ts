@@ -44,7 +44,7 @@ export interface LowerThird {
   /** Seconds for which the lower third is shown. Default 4. */
   readonly seconds?: number;
   /**
-   * Style of the text. `size` is the title's text height, by default 0.042. `outline` is the colour of the plate, and
+   * Style of the text. `size` is the title's text height, by default 0.042. `outline` is the color of the plate, and
    * `highlight` that of the bar. `box: false` removes the plate.
    */
   readonly style?: Omit<LetterStyle, "position">;

@@ -65,7 +65,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
 export const faultRule = z.discriminatedUnion("kind", [
   /** Waits `delay_ms` real milliseconds before the request is handled. */
   rule("delay", { delay_ms: ms }),
-  /** Cuts the connection, either before the request is handled or afterwards, so that only the response is lost. */
+  /** Cuts the connection, either before the request is handled or afterward, so that only the response is lost. */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
   /** Responds with an error instead of handling the request. `envelope: false` sends plain text, as a proxy would. */
   rule("error", {

@@ -60,7 +60,7 @@ const submitAck = wire({
   estimatedCompletionAt: text,
 });
 
-/** The service's acknowledgement of a submission. If it is `replayed`, the status may be outdated. */
+/** The service's acknowledgment of a submission. If it is `replayed`, the status may be outdated. */
 export interface SubmitAck {
   readonly jobId: string;
   /** The resolved model id, which may differ from the requested one. */
@@ -173,7 +173,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Reads the acknowledgement. If it cannot be parsed, a job may exist nevertheless. */
+/** Reads the acknowledgment. If it cannot be parsed, a job may exist nevertheless. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

@@ -5,7 +5,7 @@ import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, MediaFacts, Question, StatedFacts } from "./media-reader.ts";
 import { Bytes, missingEnd, soundFramesIn } from "./whole.ts";
 
-/** Number of bytes to read from an image. Its dimensions may follow colour profiles and previews. */
+/** Number of bytes to read from an image. Its dimensions may follow color profiles and previews. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;

@@ -18,7 +18,7 @@ import { fetchForOperator, unreached } from "../../network/index.ts";
 export interface NotifyOptions {
   /**
    * Where to send a notification when a run waits for a person, needs funds, cannot reach the service, fails or
-   * finishes. Default: environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nowhere.
+   * finishes. Default: the environment variable SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nowhere.
    */
   readonly notify?: NotifyOption | undefined;
   /** The journal. If it is a file, the signing key `notify-key.pem` is stored beside it. */
@@ -239,7 +239,7 @@ export class Notifier {
 
 /** One attempt to deliver a notification. */
 export interface Delivery {
-  /** The notification's id, the same for every attempt, so that receivers can recognise duplicates. */
+  /** The notification's id, the same for every attempt, so that receivers can recognize duplicates. */
   readonly id: string;
   readonly event: string;
   readonly body: string;

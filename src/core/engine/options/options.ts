@@ -45,13 +45,13 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The folder that must contain all uploaded files. Links to other folders are refused. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
-   * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, then
+   * The journal: a file, a `postgres://` URL, or a store. Default: the environment variable SHOWRUNNER_JOURNAL, then
    * `.showrunner/journal.db`.
    */
   readonly journal?: string | JournalStore | undefined;
   /**
-   * Where media are stored: a shared folder, or a bucket as `s3://bucket/prefix`; see docs/shared-media.md. Default:
-   * environment SHOWRUNNER_MEDIA, then `mediaDir`.
+   * Where media are stored: a shared folder, or a bucket in the form `s3://bucket/prefix`; see docs/shared-media.md.
+   * Default: the environment variable SHOWRUNNER_MEDIA, then `mediaDir`.
    */
   readonly media?: string | undefined;
   /**
@@ -83,7 +83,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /**
    * The most that all of this account's runs in this journal may spend and reserve together, in US dollars as a decimal
    * string. A request that would exceed this cap is not sent, and its run pauses (`budget`). Runs removed by `gc` no
-   * longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
+   * longer count. Default: the environment variable SHOWRUNNER_SPENDING_CAP, otherwise none.
    */
   readonly spendingCap?: string | undefined;
   /**
@@ -92,12 +92,15 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * given here has the same tag and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
-  /** The time zone for daily caps, as an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, otherwise UTC. */
+  /**
+   * The time zone for daily caps, as an IANA name. Default: the environment variable SHOWRUNNER_CAP_TIME_ZONE,
+   * otherwise UTC.
+   */
   readonly capTimeZone?: string | undefined;
   /**
    * The amount that must stay in the wallet, in US dollars as a decimal string. A request that could leave less is not
-   * sent, and its run pauses (`funds`). Requires a key that may read the balance. Default: environment
-   * SHOWRUNNER_WALLET_FLOOR, otherwise none.
+   * sent, and its run pauses (`funds`). Requires a key that is allowed to read the balance. Default: the environment
+   * variable SHOWRUNNER_WALLET_FLOOR, otherwise none.
    */
   readonly walletFloor?: string | undefined;
 }
@@ -142,7 +145,7 @@ export interface RunOptions extends DriveOptions {
   readonly budget?: string | undefined;
   /**
    * The id of an accepted quote. The run starts only if its plan has not changed and costs no more than the quote's
-   * maximum; otherwise throws {@link QuoteRefusedError}. The maximum then limits the run. Default: none.
+   * maximum; otherwise the call throws {@link QuoteRefusedError}. The maximum then limits the run. Default: none.
    */
   readonly quote?: string | undefined;
   /** See {@link ResumeOptions.agree}. Has no effect on a new run. */
@@ -207,7 +210,7 @@ export interface CompareOptions extends QuoteOptions {
 export interface ResumeOptions extends DriveOptions {
   /**
    * The id of an accepted quote from `drift` or `rerunQuote`. Steps run again only if the same steps are due and cost
-   * no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
+   * no more than the quote's maximum; otherwise the call throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
   /**
@@ -236,18 +239,18 @@ export interface ResumeOptions extends DriveOptions {
   readonly acceptChanges?: boolean | undefined;
   /**
    * Fields that replace fields of the run's input, such as `{ voice: "iris" }`; objects are merged. Requires
-   * `pipeline`. The change is compared, priced and accepted like changed code.
+   * `pipeline`. The changes are compared, priced and accepted in the same way as code changes.
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
    * Fields that replace input fields of this run's jobs and chats, by step path: `{ still: { prompt: "A red boat" } }`;
-   * `undefined` omits a field. Edits stay in effect when the code changes. Requires `pipeline`. The change is compared,
-   * priced and accepted like changed code.
+   * `undefined` omits a field. Edits stay in effect when the code changes. Requires `pipeline`. Edits are compared,
+   * priced and accepted in the same way as code changes.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether text that `edit` replaces is also replaced in all other steps. If this is not set and a local function
-   * would keep the old text, the call is refused.
+   * Whether to also replace the text from before the `edit` in all other steps. If this is not set and the input of a
+   * local function, such as captions, contains the old text, the call is refused.
    */
   readonly everywhere?: boolean | undefined;
   /** The reason for `edit` or `rerun`, stored in the journal. */
@@ -271,14 +274,14 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly requestId?: string | undefined;
   /**
-   * True if the run's account has a new key, or its service a new address. Accepted only if the service now finds one
-   * of the run's jobs, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default false: a
-   * run with another key or address is refused.
+   * Set to true if the run's account has a new key, or the service has a new address. Accepted only if the service can
+   * find one of the run's jobs, or if the run never sent anything; otherwise the call throws
+   * {@link InvalidOptionError}. Default false: a run with another key or address is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * True if no person requested this call, as when a worker resumes a run. An earlier stop then still applies, unless a
-   * decision was sent after it. Default false: the call overrides every earlier stop.
+   * Set to true if no person requested this call, as when a worker resumes a run. An earlier stop then still applies,
+   * unless a decision was sent after it. Default false: the call overrides every earlier stop.
    */
   readonly unattended?: boolean | undefined;
   /** How long to wait and retry if the wallet lacks funds, in milliseconds. Default 0. */

@@ -22,33 +22,33 @@ export interface Service {
 export interface ServiceOptions {
   /** An existing client to use, instead of a URL and a key. Closing the Showrunner does not close this client. */
   readonly client?: Client | undefined;
-  /** Name of a hosted service, instead of its URL. Default: environment SHOWRUNNER_SERVICE. */
+  /** Name of a hosted service, instead of its URL. Default: the environment variable SHOWRUNNER_SERVICE. */
   readonly service?: ServiceName | undefined;
-  /** URL of any service. Default: environment SHOWRUNNER_BASE_URL, otherwise a local service. */
+  /** URL of any service. Default: the environment variable SHOWRUNNER_BASE_URL, otherwise a local service. */
   readonly baseUrl?: string | undefined;
   /**
-   * The API key, as `<key_id>:<secret>`, or a token. Default: the named service's own variable, otherwise environment
+   * The API key, as `<key_id>:<secret>`, or a token. Default: the named service's own environment variable, otherwise
    * SHOWRUNNER_API_KEY.
    */
   readonly apiKey?: string | undefined;
   /**
-   * True to open a service without a key, if it publishes its catalog. Plans then have no prices, and runs cannot be
-   * started or resumed. Default false: a missing key is an error.
+   * Set to true to open a service without a key, if it publishes its catalog. Plans then have no prices, and runs
+   * cannot be started or resumed. Default false: a missing key is an error.
    */
   readonly keyOptional?: boolean | undefined;
-  /** True to use the local service and ignore the environment. Default false. */
+  /** Set to true to use the local service and ignore the environment. Default false. */
   readonly local?: boolean | undefined;
   /**
-   * True to start no local service and send nothing to a hosted one, so that no key is needed. Runs can be read,
-   * stopped and deleted, and people can decide on steps; calls that need the service throw {@link InvalidOptionError}.
-   * Default false.
+   * If true, no local service is started and nothing is sent to a hosted one, so no key is needed. You can read, stop
+   * and delete runs, and approve or reject steps; calls that need the service throw {@link InvalidOptionError}. Default
+   * false.
    */
   readonly journalOnly?: boolean | undefined;
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Default: the file in
-   * environment SHOWRUNNER_FAMILIES, if set. Throws {@link FamiliesError}.
+   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Default: the file in the
+   * environment variable SHOWRUNNER_FAMILIES, if set. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
   /** Environment variables to use instead of those of the process. */

@@ -135,7 +135,7 @@ export interface Showrunner {
   /** Methods for `startWorker` and for receivers of webhooks. */
   readonly engine: EnginePort;
   /**
-   * Like {@link run}, but for an engine: plans, prices and stores the run without executing it. Afterwards, wake the
+   * Like {@link run}, but for an engine: plans, prices and stores the run without executing it. Afterward, wake the
    * engine with the returned id.
    */
   start<S extends z.ZodType, R extends Returns>(

@@ -5,7 +5,7 @@ import type { AttemptState, StepState } from "../state.ts";
 import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./facts.ts";
 import { detail, type EventTable, type Fold, ignoredBy, line } from "./spec.ts";
 
-/** Events about a job, from its quote to the service's acknowledgement. */
+/** Events about a job, from its quote to the service's acknowledgment. */
 export type SubmitEvent = OfAttempt &
   (
     | {

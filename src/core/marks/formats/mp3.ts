@@ -53,7 +53,7 @@ async function scanTag(source: Source): Promise<Scan> {
   const head = await source.read(0, HEAD_BYTES);
   const version = head[3]!;
   if (version !== 3 && version !== 4) throw new UnmarkableError(`its ID3 tag is at version 2.${version}`);
-  // Extended headers, footers and unsynchronised tags are too rare to support.
+  // Extended headers, footers and unsynchronized tags are too rare to support.
   if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an unsupported structure");
   const size = readSynchsafe(head, 6);
   const end = HEAD_BYTES + size;

@@ -66,7 +66,7 @@ export interface StepKind<D extends DraftStepBase, S extends StepBase> {
 type StepPricing =
   | { readonly by: "nothing" }
   | { readonly by: "quote" }
-  /** The cost is known only afterwards, but cannot exceed `maxCostMicros`. */
+  /** The cost is known only afterward, but cannot exceed `maxCostMicros`. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
   /** The cost is that of the steps that this step adds. Only its maximum is known. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };

@@ -88,7 +88,7 @@ export const image = builtIn({
         media_type: "image",
         role: "reference",
         max_file_size_bytes: MAX_IMAGE_BYTES,
-        description: "A reference for colours and shapes.",
+        description: "A reference for colors and shapes.",
       }),
     },
   }),

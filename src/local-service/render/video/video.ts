@@ -76,7 +76,7 @@ function durationOf(input: Readonly<Record<string, unknown>>): number {
 const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
-/** Enlarges a video, and keeps its sound, timing and frame rate. If the codec is not supported, all frames are grey. */
+/** Enlarges a video, and keeps its sound, timing and frame rate. If the codec is not supported, all frames are gray. */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
   file: MediaFile,

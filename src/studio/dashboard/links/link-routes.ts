@@ -250,7 +250,7 @@ export class Tries {
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;
-  // The URL parser normalises: lower case, no leading zeros, and an embedded IPv4 address as two groups.
+  // The URL parser normalizes: lower case, no leading zeros, and an embedded IPv4 address as two groups.
   const [head = "", tail] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split("::");
   const [first, last] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":"))) as [string[], string[]];
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length;

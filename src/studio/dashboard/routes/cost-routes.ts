@@ -9,7 +9,7 @@ import { runCosts } from "../views/run-costs.ts";
 
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
-// Each read of the service's figures counts towards the request limit.
+// Each read of the service's figures counts toward the request limit.
 const USAGE_MS = 60_000;
 
 interface Share {

@@ -176,7 +176,7 @@ function signOf(rows: readonly RunRow[]): string {
   return `${rows.length} ${moved} ${interrupted} ${Math.max(0, ...rows.map(({ updatedAt }) => updatedAt))}`;
 }
 
-// Each request for the balance counts towards the rate limit that jobs share.
+// Each request for the balance counts toward the rate limit that jobs share.
 const BALANCE_MS = 15_000;
 
 interface Balance {

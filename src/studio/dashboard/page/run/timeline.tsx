@@ -51,7 +51,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
     model.steps.get(path)?.attempts.some(({ n, error }) => n === attempt && error !== null) === true;
   return (
     <div class="timeline">
-      <ul class="legend" aria-label="Colours">
+      <ul class="legend" aria-label="Colors">
         {phases
           .filter((phase) => seen.has(phase))
           .map((phase) => (
