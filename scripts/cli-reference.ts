@@ -26,7 +26,7 @@ codes.
 | 0 | the command succeeded |
 | 1 | a run or a call failed |
 | 2 | nothing was submitted, because of wrong usage, a plan with problems, or a price above the budget |
-| 3 | a run is paused, partial, or was charged more than its budget; the message says how to continue |
+| 3 | a run is paused or partial, or cost more than its budget; the message says how to continue |
 | 130 | the command was stopped by Ctrl-C or SIGTERM, and the service has responded to all pending submissions; a second signal ends the command immediately |
 `;
 
@@ -34,9 +34,9 @@ const documents = `## JSON
 
 With \`--json\`, a command prints one document on stdout. Only \`events --follow\`, \`jobs follow\`, \`worker\` and \`run --each\` print one document
 per line. Within a major version, the names and meanings below stay the same, but names may be added. Names are in snake_case, amounts are
-decimal strings of US dollars, times are in ISO 8601, the names of durations end in \`_ms\`, and unknown values are null. Your own data and the
-service's, such as inputs, values, tags and schemas, keep their names. Two commands print other formats: \`events\` prints the journal's
-format, and \`api\` the service's.
+decimal strings of US dollars, times are in ISO 8601, the names of durations end in \`_ms\`, and unknown values are null. Field names in
+your own data and the service's, such as inputs, values, tags and schemas, aren't changed. Two commands print other formats: \`events\`
+prints the journal's format, and \`api\` the service's.
 
 If Showrunner refuses a command, the document is \`{ok: false, code, message, next}\`. If a plan has problems, the code is \`PLAN_PROBLEMS\`, and
 the document also contains \`problems: [{code, step, field, message, allowed?, replaced_by?}]\`. If a file of rows has mistakes, the code is
@@ -97,10 +97,11 @@ const subcommands = (command: Command) => command.commands.filter((one) => one.n
 
 const isCommon = ({ long }: Option) => COMMON.includes(long ?? "");
 
-/** Formats a flag with its description. Flags whose text is equal are treated as the same flag. */
-function rowOf({ flags, description, defaultValue }: Option): string {
+/** Formats a flag with its values and its description. Flags whose text is equal are treated as the same flag. */
+function rowOf({ flags, description, defaultValue, argChoices = [] }: Option): string {
+  const usage = argChoices.length === 0 ? flags : flags.replace(/<.*>/, argChoices.join("|"));
   const standard = defaultValue === undefined ? "" : ` (default \`${String(defaultValue)}\`)`;
-  return `- \`${flags}\`: ${description}${standard}`;
+  return `- \`${usage}\`: ${description}${standard}`;
 }
 
 function sharedRows(all: readonly Leaf[]): ReadonlySet<string> {

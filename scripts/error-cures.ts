@@ -6,7 +6,7 @@ export const CURES: Readonly<Record<string, string>> = {
   BUILDER_CLOSED: "Add steps in `build` before it returns, not in a callback or after an `await`.",
   CALLER_ERROR: "Follow the message, which the pipeline's author wrote.",
   CATALOG_SNAPSHOT: "Pull the catalog again: `showrunner models pull`.",
-  CODE_ELSEWHERE: "Pass the pipeline's file (`resume RUN --file FILE`), or start a process that has the code.",
+  CODE_ELSEWHERE: "Pass the pipeline file (`resume RUN --file FILE`), or start a process that has the code.",
   CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submission again only with the same key.",
   CONNECTION_FAILED:
     "Run `showrunner doctor` to see what cannot be reached. A run pauses in this case, and `resume` continues it.",
@@ -40,7 +40,7 @@ export const CURES: Readonly<Record<string, string>> = {
   LOCAL_SERVICE_MISSING:
     "Install the package `showrunner-local` with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
-    "Run `showrunner doctor`. Either something between you and the service responds in place of the service, or the base URL does not belong to a v3 service.",
+    "Run `showrunner doctor`. Either something between you and the service, such as a proxy, responds instead, or the base URL does not belong to a v3 service.",
   MEDIA_BUCKET:
     "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists the permissions that are required.",
   MEDIA_DISK: "Free disk space or repair the disk, then run `resume`. Nothing is paid for twice.",
@@ -108,7 +108,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "Fix the problem described in the message, then run `showrunner resume RUN`.",
   ],
   NOT_CONFIRMED: [
-    "You answered a question with no, or the command had no terminal on which to ask. Nothing was spent.",
+    "You answered no to a question, or the command had no terminal to ask in. Nothing was spent.",
     "To agree, run the command after `Next:`.",
   ],
 };

@@ -73,7 +73,7 @@ await show.close();
 \`\`\`
 
 If a *step* fails, no error is thrown. The run's result contains the step's error, with the service's own code, and the run continues as far as
-possible. For what each response of the service means, see [Guarantees](guarantees.md#what-every-answer-means).
+possible. [Guarantees](guarantees.md#what-every-answer-means) explains what each response from the service means.
 
 ## Library
 

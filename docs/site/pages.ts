@@ -22,7 +22,7 @@ export const GROUPS: readonly Group[] = [
       ["how-to", "One task each"],
       ["troubleshooting", "Troubleshooting"],
       ["hosted", "Hosted services"],
-      ["film", "To the finished film"],
+      ["film", "Finishing a film"],
       ["changing-a-run", "Changing a run"],
       ["testing", "Testing your pipelines"],
       ["dashboard", "The dashboard"],

@@ -52,7 +52,7 @@ export interface LocalServiceOptions {
   readonly balance?: number;
   /** Initial keys, as objects or as `"ID:SECRET"`. Default: one key, generated at the first start and stored. */
   readonly keys?: readonly (string | KeyOption)[];
-  /** Limit on requests per key in a time window. Default: 600 in 60 000 ms. */
+  /** Limit on requests per key in a time window. Default: 600 in 60,000 ms. */
   readonly rateLimit?: RateLimit;
   /** Maximum number of jobs rendered at the same time. Default: 8, or 64 with the stub renderer. */
   readonly maxRunning?: number;
@@ -87,7 +87,7 @@ export interface LocalServiceOptions {
    * is false.
    */
   readonly deliverToLoopback?: boolean;
-  /** Timeout for requests to webhooks and log drains, in real milliseconds. Default: 10 000. */
+  /** Timeout for requests to webhooks and log drains, in real milliseconds. Default: 10,000. */
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or the path of a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;

@@ -83,7 +83,7 @@ describe("run --detach", () => {
     await cli(["events", "twice", "--follow"], { cwd, env: service.env });
     const second = await again();
     expect(second.code, second.stderr).toBe(0);
-    expect(second.stderr).toContain("Run twice exists (succeeded): nothing is started.");
+    expect(second.stderr).toContain("Run twice already exists (succeeded): nothing was started.");
     expect(second.stdout).toContain("video.mp4");
     const other = await again("-i", "scene=another");
     expect(other.code).toBe(2);

@@ -157,7 +157,9 @@ describe("the tree", () => {
     const view = liveAfter([planned(steps), ...submitted, { type: "step.slow", step: "face", attempt: 1, ...slow }]);
     const since = view.view!.step("face")!.late!.since;
     const tree = renderTree(view, { ...plain, width: 140, now: since + 540_000 });
-    expect(tree).toContain("takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still polled");
+    expect(tree).toContain(
+      "is taking longer than usual: 9 min 00 s so far, usually 2 min 00 s; job job_1 is still being polled",
+    );
     const ends = liveAfter([
       planned(steps),
       ...submitted,

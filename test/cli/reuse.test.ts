@@ -45,7 +45,7 @@ test("a command with the id of a run that succeeded starts nothing and prints it
     code: 0,
     stdout: expect.stringMatching(/^second\t\S+\n$/),
   });
-  expect(again.stderr).toContain("Run one exists (succeeded): nothing is started.");
+  expect(again.stderr).toContain("Run one already exists (succeeded): nothing was started.");
   expect(await jobsCreated()).toBe(before);
 });
 

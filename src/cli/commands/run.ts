@@ -45,7 +45,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
       }
       const handle = await show.run(loaded.pipeline, input, again);
       output.say(
-        `Run ${visible(known.runId)} exists (${known.status}): ${isOver ? "nothing is started" : "it continues"}.`,
+        `Run ${visible(known.runId)} already exists (${known.status}): ${isOver ? "nothing was started" : "it continues"}.`,
       );
       return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
     }
@@ -110,7 +110,9 @@ async function startElsewhere(
 function sayDriven({ runId, status }: RunRow, { output }: Context, flags: Flags["run"]): ExitCode {
   if (flags.json) output.printJson({ id: runId, pid: null, log: null });
   else output.print(visible(runId));
-  output.say(`Run ${visible(runId)} exists (${status}): another process is executing it, so nothing is started.`);
+  output.say(
+    `Run ${visible(runId)} already exists (${status}): another process is executing it, so nothing was started.`,
+  );
   output.next(`showrunner events ${visible(runId)} --follow`);
   return ExitCode.done;
 }

@@ -134,7 +134,7 @@ function addMore(add: Add): void {
 function addServing(add: Add, group: (name: string, description: string) => void): void {
   add(
     "dashboard [files...]",
-    "watch and control runs in a browser, where the given pipelines can also be planned and started",
+    "watch and control runs in a browser, and plan and start the given pipelines there",
     async () => (await import("../commands/dashboard.ts")).dashboard,
   );
   add(
@@ -156,7 +156,7 @@ function addServing(add: Add, group: (name: string, description: string) => void
   group("notify", "notify people about runs by signed webhook or command");
   const notify = () => import("../commands/notify.ts");
   add("notify test", "send a test notification", async () => (await notify()).testNotify);
-  add("notify key", "print the public key for verifying the webhooks", async () => (await notify()).notifyKey);
+  add("notify key", "print the public key for verifying notification webhooks", async () => (await notify()).notifyKey);
   add("notify list", "list undelivered notifications, each with its error", async () => (await notify()).listNotices);
   add(
     "record <folder>",

@@ -63,7 +63,7 @@ const planning = [
   families,
   list(
     "--inside <origin>",
-    "allow input URLs on this origin, which may be in your network or on this machine: http://assets.corp:8080; repeatable",
+    "allow input URLs on this origin, even if it is on your network or this machine, e.g. http://assets.corp:8080; repeatable",
   ),
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
@@ -101,7 +101,7 @@ const giveUpAfter = flag(
 const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
 const engineUrl = flag(
   "--engine-url <url>",
-  "database of pg-boss (default: the journal's), or ingress URL of Restate (http://…)",
+  "URL of the pg-boss database (default: the journal's), or of the Restate ingress (http://…)",
 );
 
 const decision = [
@@ -159,7 +159,7 @@ export const options = {
     flag("--id <id>", "prefix for the run ids, as in `showrunner run` (with --each; default: the file's name)"),
     flag("--concurrency <limits>", "maximum parallel jobs in the forecast: 8, or total=8,video=2"),
     profile,
-    flag("--reuse", "count results of earlier runs with identical inputs as free"),
+    flag("--reuse", "treat steps as free if they can reuse results of earlier runs with identical inputs"),
     flag("--against <run-id|file>", "show differences from a run's plan or another file, and what they cost"),
     flag("--mermaid", "print the plan as a Mermaid flowchart"),
     flag("--svg <file>", "draw the plan as an SVG file"),
@@ -225,7 +225,7 @@ export const options = {
   adopt: common,
   approve: [
     ...common,
-    flag("--pick <n>", "item to choose, if the step offers several: its number (from 1) or its step"),
+    flag("--pick <n>", "item to choose, if there are several: its number (from 1), or the step that made it"),
     flag("--value <text>", "approve this instead of the text or value shown; @file reads a file (.json as JSON)"),
     ...decision,
   ],
@@ -262,13 +262,20 @@ export const options = {
       "--out <file.html>",
       "file to write (default: report.html in the run's folder, if that is inside the current folder)",
     ),
-    choice("--for <whom>", "report only what the run returned, without steps, texts or costs", ["client"]),
+    choice(
+      "--for <whom>",
+      "who the report is for; a client sees only what the run returned, without steps, texts or costs",
+      ["client"],
+    ),
     flag("--prices", "include the cost, to the cent (with --for client)"),
   ],
   export: [
     ...common,
     flag("--otio <file>", "OpenTimelineIO file to write, which most video editors can open"),
-    flag("--of <name>", "which returned result to export, or which returned list as a whole (default: the first film)"),
+    flag(
+      "--of <name>",
+      "name of the returned result to export; a list is exported as a whole (default: the first film)",
+    ),
   ],
   statement: [
     ...common,
@@ -299,7 +306,7 @@ export const options = {
   balance: common,
   doctor: [
     ...common,
-    flag("--webhook-url <url>", "public URL that should reach this machine"),
+    flag("--webhook-url <url>", "public URL to check, which must lead to this machine"),
     flag("--webhook-port <port>", "port on this machine that the URL forwards to; opened briefly for the check"),
   ],
   migrate: [
@@ -406,7 +413,7 @@ export const options = {
     flag("--open-catalog", "serve models and voices without a credential, as some hosted services do"),
     choice(
       "--unquotable-cost <what>",
-      "what an estimate returns as the cost of a job that has no price; some clients require a number (default: null, or refuse with --strict)",
+      "cost in the estimate of a job that has no price, because some clients require a number (default: null; with --strict, refuse the estimate)",
       ["null", "zero", "omit", "refuse"],
     ),
     flag("--faults <file>", "JSON file of faults to inject"),

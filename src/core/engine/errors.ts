@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import { formatUsd } from "../kit/money.ts";
 import type { Problem } from "../plan/plan.ts";
 
-/** This process does not have the code of a step. Another worker may have it. */
+/** This process does not have the code for a step. Another worker may have it. */
 export class CodeElsewhereError extends ShowrunnerError {
   readonly code = "CODE_ELSEWHERE";
   constructor(runId: string, missing: string) {

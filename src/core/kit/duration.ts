@@ -52,7 +52,10 @@ export interface Late {
   readonly jobId: string | null;
 }
 
-/** Describes the delay: `takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still polled`. */
+/**
+ * Describes the delay: `is taking longer than usual: 9 min 00 s so far, usually 2 min 00 s; job job_1 is still being
+ * polled`.
+ */
 export function lateText({ since, expected, withinMs, jobId }: Late, now: number): string {
   const elapsedMs = now - since;
   const long = expected === null ? `has been running for ${formatDuration(elapsedMs)}` : slowText(expected, elapsedMs);
@@ -62,9 +65,9 @@ export function lateText({ since, expected, withinMs, jobId }: Late, now: number
 
 export function slowText({ ms, isLearned }: Expected, elapsedMs: number): string {
   const [than, known] = isLearned ? ["usual", "usually"] : ["expected", "expected"];
-  return `takes longer than ${than}: ${formatDuration(elapsedMs)}, ${known} ${formatDuration(ms)}`;
+  return `is taking longer than ${than}: ${formatDuration(elapsedMs)} so far, ${known} ${formatDuration(ms)}`;
 }
 
 export function stillText(jobId: string | null): string {
-  return jobId === null ? "its answer is still awaited" : `its job ${jobId} is still polled`;
+  return jobId === null ? "no response has arrived yet" : `job ${jobId} is still being polled`;
 }

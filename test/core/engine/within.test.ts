@@ -88,7 +88,7 @@ describe("a job that is not there within its time", () => {
     expect(result.status).toBe("paused");
     expect(result.pause?.reason).toBe("late");
     expect(result.pause?.message).toMatch(
-      /^a has not finished after [\w ]+; its job job_1 is still polled, and 0\.10 USD stays reserved\. Wait for it again: showrunner resume x$/,
+      /^a has not finished after [\w ]+; job job_1 is still being polled, and 0\.10 USD stays reserved\. Wait for it again: showrunner resume x$/,
     );
     expect(whysOf(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
     expect(result.report.held).toBe("0.10");
@@ -141,7 +141,7 @@ describe("an option that is not there within its time", () => {
     expect(result.status).toBe("succeeded");
     expect(whysOf(result)).toMatchObject({
       "face/1/a": expect.stringMatching(
-        /^failed: the run stopped waiting after .*: its job job_1 is still polled, and 0.10 USD stays/,
+        /^failed: the run stopped waiting after .*: job job_1 is still being polled, and 0.10 USD stays/,
       ),
       "face/2/b": "succeeded: null",
       "face/pick": "succeeded: used face/2: face/1 was late (face/1/a did not finish in time)",
@@ -510,7 +510,7 @@ test("what takes three times as long as usual is said once", async () => {
   expect(JSON.parse(notice!.body)).toMatchObject({
     ...{ event: "run.slow", step: "a", next: "showrunner show x" },
     message: expect.stringMatching(
-      /^a takes longer than expected: \d+ min \d\d s, expected 10.0 s; its job job_1 is still polled$/,
+      /^a is taking longer than expected: \d+ min \d\d s so far, expected 10.0 s; job job_1 is still being polled$/,
     ),
   });
 });

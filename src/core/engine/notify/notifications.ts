@@ -18,7 +18,8 @@ import { fetchForOperator, unreached } from "../../network/index.ts";
 export interface NotifyOptions {
   /**
    * Where to send a notification when a run waits for a person, needs funds, cannot reach the service, fails or
-   * finishes. Default: the environment variable SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nowhere.
+   * finishes. Default: the environment variable `SHOWRUNNER_NOTIFY_URL` or `SHOWRUNNER_NOTIFY_COMMAND`, otherwise
+   * nowhere.
    */
   readonly notify?: NotifyOption | undefined;
   /** The journal. If it is a file, the signing key `notify-key.pem` is stored beside it. */

@@ -45,13 +45,13 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The folder that must contain all uploaded files. Links to other folders are refused. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
-   * The journal: a file, a `postgres://` URL, or a store. Default: the environment variable SHOWRUNNER_JOURNAL, then
+   * The journal: a file, a `postgres://` URL, or a store. Default: the environment variable `SHOWRUNNER_JOURNAL`, then
    * `.showrunner/journal.db`.
    */
   readonly journal?: string | JournalStore | undefined;
   /**
    * Where media are stored: a shared folder, or a bucket in the form `s3://bucket/prefix`; see docs/shared-media.md.
-   * Default: the environment variable SHOWRUNNER_MEDIA, then `mediaDir`.
+   * Default: the environment variable `SHOWRUNNER_MEDIA`, then `mediaDir`.
    */
   readonly media?: string | undefined;
   /**
@@ -60,9 +60,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly mediaDir?: string | undefined;
   /**
-   * Which models `generate` steps call: those that they name (`call`), or the substitutes that functions return.
-   * Default: `call`; with the local service, substitutes that let this service make all media without calling a
-   * provider.
+   * Which models `generate` steps call: the ones that they name (`call`), or substitutes that your functions return.
+   * Default: `call`; with the local service, substitutes that make all media locally, without calling a provider.
    */
   readonly providers?: "call" | Substitutes | undefined;
   /** How jobs are followed until they end. Default `auto`. */
@@ -70,8 +69,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * How long a suspended process keeps control of its run, in milliseconds: a whole number from 1 000 to 3 600 000 (one
-   * hour). Default 30 000.
+   * How long a suspended process keeps control of its run, in milliseconds: a whole number from 1,000 to 3,600,000 (one
+   * hour). Default 30,000.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -83,24 +82,24 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /**
    * The most that all of this account's runs in this journal may spend and reserve together, in US dollars as a decimal
    * string. A request that would exceed this cap is not sent, and its run pauses (`budget`). Runs removed by `gc` no
-   * longer count. Default: the environment variable SHOWRUNNER_SPENDING_CAP, otherwise none.
+   * longer count. Default: the environment variable `SHOWRUNNER_SPENDING_CAP`, otherwise none.
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Further caps, each for the runs with a tag, for a day, or both. A cap may be text such as `team=video:10/day`. A
-   * run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in SHOWRUNNER_CAPS apply too, unless a cap
-   * given here has the same tag and period.
+   * Additional caps. Each applies to runs with a given tag, to a day, or to both. A cap can be a string such as
+   * `team=video:10/day`. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in the environment
+   * variable `SHOWRUNNER_CAPS` apply too, unless a cap given here has the same tag and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
   /**
-   * The time zone for daily caps, as an IANA name. Default: the environment variable SHOWRUNNER_CAP_TIME_ZONE,
+   * The time zone for daily caps, as an IANA name. Default: the environment variable `SHOWRUNNER_CAP_TIME_ZONE`,
    * otherwise UTC.
    */
   readonly capTimeZone?: string | undefined;
   /**
    * The amount that must stay in the wallet, in US dollars as a decimal string. A request that could leave less is not
    * sent, and its run pauses (`funds`). Requires a key that is allowed to read the balance. Default: the environment
-   * variable SHOWRUNNER_WALLET_FLOOR, otherwise none.
+   * variable `SHOWRUNNER_WALLET_FLOOR`, otherwise none.
    */
   readonly walletFloor?: string | undefined;
 }
@@ -113,8 +112,8 @@ interface DriveOptions {
   /** The file that exports the pipeline, from which workers load its local functions. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * Maximum time to wait for an unavailable service, in milliseconds. Then the run pauses (`unreachable` or
-   * `misdirected`). Infinity means forever. Default 300 000.
+   * Maximum time to wait for an unavailable service, in milliseconds, before the run pauses (`unreachable` or
+   * `misdirected`). Infinity means forever. Default 300,000.
    */
   readonly giveUpAfterMs?: number | undefined;
   /** Total time that the run may wait for daily caps to reset before it pauses, in milliseconds. Default 0. */
@@ -209,8 +208,8 @@ export interface CompareOptions extends QuoteOptions {
 /** Options for `resume`. */
 export interface ResumeOptions extends DriveOptions {
   /**
-   * The id of an accepted quote from `drift` or `rerunQuote`. Steps run again only if the same steps are due and cost
-   * no more than the quote's maximum; otherwise the call throws {@link QuoteRefusedError}. Default: none.
+   * The id of an accepted quote from `drift` or `rerunQuote`. Throws {@link QuoteRefusedError} if the steps to rerun
+   * are no longer those in the quote, or cost more than its maximum. Default: none.
    */
   readonly quote?: string | undefined;
   /**
@@ -280,8 +279,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * Set to true if no person requested this call, as when a worker resumes a run. An earlier stop then still applies,
-   * unless a decision was sent after it. Default false: the call overrides every earlier stop.
+   * Set to true if no person requested this call, for example when a worker resumes a run. In that case, an earlier
+   * stop still applies, unless a decision was sent after it. Default false: the call overrides every earlier stop.
    */
   readonly unattended?: boolean | undefined;
   /** How long to wait and retry if the wallet lacks funds, in milliseconds. Default 0. */

@@ -22,13 +22,13 @@ export interface Service {
 export interface ServiceOptions {
   /** An existing client to use, instead of a URL and a key. Closing the Showrunner does not close this client. */
   readonly client?: Client | undefined;
-  /** Name of a hosted service, instead of its URL. Default: the environment variable SHOWRUNNER_SERVICE. */
+  /** Name of a hosted service, instead of its URL. Default: the environment variable `SHOWRUNNER_SERVICE`. */
   readonly service?: ServiceName | undefined;
-  /** URL of any service. Default: the environment variable SHOWRUNNER_BASE_URL, otherwise a local service. */
+  /** URL of any service. Default: the environment variable `SHOWRUNNER_BASE_URL`, otherwise a local service. */
   readonly baseUrl?: string | undefined;
   /**
    * The API key, as `<key_id>:<secret>`, or a token. Default: the named service's own environment variable, otherwise
-   * SHOWRUNNER_API_KEY.
+   * `SHOWRUNNER_API_KEY`.
    */
   readonly apiKey?: string | undefined;
   /**
@@ -47,8 +47,8 @@ export interface ServiceOptions {
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Default: the file in the
-   * environment variable SHOWRUNNER_FAMILIES, if set. Throws {@link FamiliesError}.
+   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Default: the file named
+   * by the environment variable `SHOWRUNNER_FAMILIES`, if set. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
   /** Environment variables to use instead of those of the process. */

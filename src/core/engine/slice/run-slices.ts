@@ -311,7 +311,7 @@ export interface SliceOptions {
   readonly waitForFundsMs?: number | undefined;
   /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
-  /** Milliseconds after which the slice starts nothing new, so that other runs get their turn. Default 10 000. */
+  /** Milliseconds after which the slice starts nothing new, so that other runs get their turn. Default 10,000. */
   readonly maxMs?: number | undefined;
   /** Aborting ends the slice as soon as the work in progress has finished. */
   readonly signal?: AbortSignal | undefined;

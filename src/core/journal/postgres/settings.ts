@@ -6,17 +6,17 @@ export interface PostgresJournalOptions {
   readonly schema?: string | undefined;
   /** Maximum number of connections, besides one for notifications. Default: `pool` in the URL, otherwise 8. */
   readonly poolSize?: number;
-  /** Time limit for connecting, in milliseconds. Default 10 000. */
+  /** Time limit for connecting, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Time limit for a statement, in milliseconds. Default 30 000. */
+  /** Time limit for a statement, in milliseconds. Default 30,000. */
   readonly statementTimeoutMs?: number;
-  /** Time limit for waiting for rows that another process has locked, in milliseconds. Default 15 000. */
+  /** Time limit for waiting for rows that another process has locked, in milliseconds. Default 15,000. */
   readonly lockTimeoutMs?: number;
-  /** How long an idle connection is kept, in milliseconds. Default 30 000. */
+  /** How long an idle connection is kept, in milliseconds. Default 30,000. */
   readonly idleTimeoutMs?: number;
-  /** How long a call is retried while the database is unreachable, in milliseconds. Default 30 000. */
+  /** How long a call is retried while the database is unreachable, in milliseconds. Default 30,000. */
   readonly unreachableTimeoutMs?: number;
-  /** Interval between polls for other processes' changes if notifications fail, in milliseconds. Default 1 000. */
+  /** Interval between polls for other processes' changes if notifications fail, in milliseconds. Default 1,000. */
   readonly pollIntervalMs?: number;
   /** Returns the current time in epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
