@@ -80,7 +80,7 @@ export const manifestSchema = z.object({
   }),
   /** IPTC's digital source type. Null for text, and for files made without a model. */
   digital_source_type: z.enum(sourceTypes).nullable(),
-  /** How the file was marked as machine-made. Not set if the run writes no marks or no model made the file. */
+  /** How the file was marked as AI-generated. Not set if the run writes no marks or no model made the file. */
   mark: z
     .discriminatedUnion("status", [
       z.object({

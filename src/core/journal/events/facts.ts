@@ -206,7 +206,7 @@ export interface RunPlanned {
   readonly texts?: readonly TextChange[];
   /** False if no manifests are written for named files. */
   readonly manifests?: false;
-  /** True if named files are marked as machine-made. */
+  /** True if named files are marked as AI-generated. */
   readonly marks?: true;
   /** One-line title. Default: the run's id. */
   readonly title?: string;
