@@ -96,5 +96,5 @@ export function sayWhere(show: Showrunner, { output }: Context): void {
     return;
   }
   const badge = output.paint(["bold", "yellow"], "LOCAL SERVICE");
-  output.say(`${badge} ${show.service.baseUrl}: media are generated on this machine, play money only.`);
+  output.say(`${badge} ${show.service.baseUrl}: media is generated on this machine and paid for with play money.`);
 }

@@ -11,7 +11,7 @@ import { flagName, repeatedCommand } from "./text/next-line.ts";
 
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
   ENOENT: ["does not exist, or is a broken link", "check the path, then run the command again"],
-  EEXIST: ["exists and is not a folder", "use another path, or move the file away"],
+  EEXIST: ["exists and is not a folder", "use another path, or move that file"],
   ENOTDIR: ["has a file where a folder is expected", "use another path, or move that file"],
   EISDIR: ["is a folder, not a file", "use a file"],
   ELOOP: ["is a link that points to itself", "remove the link, or use another path"],

@@ -137,7 +137,7 @@ describe("the tree", () => {
     expect(renderTree(view, plain)).toBe(
       [
         "· sample     waiting",
-        "◐   face     ██████░░░░░░  50 %  about 4.0 s left  ($0.25)",
+        "◐   face     ██████░░░░░░  50%  about 4.0 s left  ($0.25)",
         "·     video  waiting",
         "  running  0/3 steps  spent $0.00 of $1.00  held $0.25  9.0 s",
       ].join("\n"),
@@ -176,7 +176,7 @@ describe("the tree", () => {
       width: 120,
       rate: { perMinute: 12, limitPerMinute: 60, waitMs: 42_000 },
     });
-    expect(tree).toContain("face     downloading ███░░░░░░░░░  25 %");
+    expect(tree).toContain("face     downloading ███░░░░░░░░░  25%");
     expect(tree).toMatch(/12 of 60 requests\/min, next in 42.0 s/);
   });
 
@@ -251,12 +251,12 @@ describe("the tree", () => {
     expect(renderTree(retried, plain)).toContain("rendering (attempt 2)");
     const late = withProgress(liveAfter([planned(steps), ...submitted, ...ended]), 0.18, null);
     expect(renderTree(late, plain)).toMatch(/✓ +face +done +8\.0 s|✓ +face +done/);
-    expect(renderTree(late, plain)).not.toContain("18 %");
+    expect(renderTree(late, plain)).not.toContain("18%");
   });
 
   test("no bar before anything is done", () => {
     const view = withProgress(liveAfter([planned(steps), ...submitted]), 0, null);
-    expect(renderTree(view, plain)).not.toMatch(/0 %|░/);
+    expect(renderTree(view, plain)).not.toMatch(/0%|░/);
   });
 
   test("the line of sums leaves out whole parts rather than be cut", () => {

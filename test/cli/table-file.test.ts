@@ -201,7 +201,9 @@ test("a column names the rows: in their ids, whatever the text, and as their tit
     "june-C",
   ]);
   expect(of(await rows("sku\nA\n"))).toEqual([["ads", undefined]]);
-  await expect(rows(table, { idColumn: "size" })).rejects.toThrow("--id-column does not exist; use one of sku, #name");
+  await expect(rows(table, { idColumn: "size" })).rejects.toThrow(
+    "does not exist; set --id-column to one of sku, #name",
+  );
   // The same row has the same run, whatever column names it; the rows of another name are others.
   const before = (await rows(table)).map(({ id }) => ({ runId: id }));
   const again = withKnownIds(await rows(table, { idColumn: "sku" }), before);

@@ -180,7 +180,7 @@ async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"],
   for await (const chunk of body) {
     if (!type.startsWith("text/"))
       throw usageError(
-        `The response (${visible(type) || "unknown type"}) cannot be shown on a terminal`,
+        `The response (${visible(type) || "unknown type"}) cannot be shown in a terminal`,
         `${repeatedCommand(context)} > answer.bin`,
       );
     io.stdout.write(withoutControl(decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")));

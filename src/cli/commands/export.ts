@@ -68,7 +68,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
   const names = lists.map(({ name }) => visible(name)).join(", ");
   const message =
     lists.length === 0
-      ? `Run ${visible(runId)} returned no media that are stored on this machine`
+      ? `Run ${visible(runId)} returned no media that is stored on this machine`
       : `Run ${visible(runId)} has no result named ${visible(wanted!)}; use ${names}`;
   throw usageError(message, `showrunner show ${visible(runId)}`);
 }

@@ -60,7 +60,7 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
     );
     if (media.count > 0 && media.deletedAfterMs > 0)
       output.say(
-        `The media are only marked for deletion in the bucket; run gc again after ${formatDuration(media.deletedAfterMs)} to delete them.`,
+        `So far, the media is only marked for deletion in the bucket; run gc again after ${formatDuration(media.deletedAfterMs)} to delete it.`,
       );
     if (report.leftovers > 0)
       output.say(

@@ -131,7 +131,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   else output.print(visible(file));
   if (found === "unchanged") output.say("Already up to date");
   output.say(
-    "Agents that read skills from this folder find the skill when they next start, and use it for pipelines and films",
+    "Agents that read skills from this folder find the skill when they next start, and use it for pipelines and videos",
   );
   output.next("showrunner init   (creates a starter pipeline)");
   return ExitCode.done;

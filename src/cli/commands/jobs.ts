@@ -32,7 +32,7 @@ function followText(event: FollowEvent): string {
   switch (event.type) {
     case "status": {
       const { status, progress } = event.status;
-      return `${visible(status)}${progress === null ? "" : ` ${Math.round(progress * 100)} %`}`;
+      return `${visible(status)}${progress === null ? "" : ` ${Math.round(progress * 100)}%`}`;
     }
     case "log":
       return `  ${visible(event.log.event)}: ${visible(event.log.message)}`;

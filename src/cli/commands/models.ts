@@ -139,7 +139,7 @@ async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Pr
   if (head === "") return false;
   if (head !== null && isOwn(head)) return true;
   throw usageError(
-    `${visible(file)} already exists and was not written by models pull, so nothing was written`,
+    `${visible(file)} already exists and was not written by \`showrunner models pull\`, so nothing was written`,
     "showrunner models pull --out FOLDER   (or move the file)",
   );
 }

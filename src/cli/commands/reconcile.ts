@@ -39,7 +39,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
   return [
     {
       title:
-        "Jobs of the same models, created from ten minutes before to ten minutes after these runs, that no run in this journal started",
+        "Jobs that no run in this journal started, although they use the same models and were created within ten minutes of these runs",
       ...columns(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
       next: "showrunner jobs get <job-id>   (another journal may have started it; if a step is unresolved: showrunner adopt <run-id> <step>)",
     },
@@ -51,17 +51,17 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Failed jobs that were not refunded",
       ...columns(report.missingRefunds, [...own, "cost"]),
-      next: "showrunner api /jobs/<job-id>/logs   (shows what happened; then contact the service's support)",
+      next: "showrunner api /jobs/<job-id>/logs   (shows what happened; then contact the service's support team)",
     },
     {
-      title: "Jobs whose cost differs on the service",
+      title: "Jobs whose cost on the service differs from the journal",
       ...columns(report.otherCosts, [...own, "journal", "service"]),
       next: "showrunner jobs get <job-id>",
     },
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...columns(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support; for later jobs of these models, the actual cost is reserved",
+      next: "contact the service's support team; from now on, the actual cost is reserved for jobs of these models",
     },
     {
       title: "Runs whose ledger and events differ",

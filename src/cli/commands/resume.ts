@@ -293,8 +293,8 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"
   const what = `The rerun of ${steps.map(visible).join(", ")}, requested at ${new Date(requestedAt).toISOString()}`;
   output.say(
     isOpen
-      ? `${what}, is in progress and continues (request ${visible(requestId)}). For another rerun: --request-id ID`
-      : `${what} under this id, has finished. Nothing runs again.`,
+      ? `${what}, is already in progress and continues (request ${visible(requestId)}). To request another rerun, pass a different --request-id`
+      : `${what} under this id, has already finished. Nothing is rerun.`,
   );
 }
 

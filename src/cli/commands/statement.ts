@@ -153,7 +153,7 @@ function madeText(made: RunCharges["made"]): string {
   if (made.length === 0) return "a corrected bill, or no result";
   return made
     .map(({ kind, count, durationMs }) => {
-      const what = kind === "audio" ? counted(count, "sound") : counted(count, kind);
+      const what = kind === "audio" ? counted(count, "audio file") : counted(count, kind);
       return durationMs === 0 ? what : `${what} (${(durationMs / 1000).toFixed(1)} s)`;
     })
     .join(", ");

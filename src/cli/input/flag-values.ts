@@ -57,7 +57,7 @@ export function tagsOf(given: readonly string[] | undefined): { readonly [key: s
     const other = tags.get(key) ?? value;
     if (other !== value) {
       const problem = `--tag: ${visible(key)} has two values, ${visible(other)} and ${visible(value)}`;
-      throw usageError(problem, "give each key once; a run has one value per key");
+      throw usageError(problem, "specify each key only once; a run has one value per key");
     }
     tags.set(key, value);
   }
@@ -126,7 +126,10 @@ function checkEachFlags({ each, atOnce, quote, onExisting }: Flags["run"]): void
   }
   if (onExisting === "fail") {
     const next = "omit --on-existing; to run the same rows again, give them new run ids with --id NAME";
-    throw usageError("--on-existing fail: cannot be used with --each, which continues the existing runs of rows", next);
+    throw usageError(
+      "--on-existing fail: cannot be used with --each, which continues any run that a row already has",
+      next,
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import { visible } from "../text/escape.ts";
 
 const KINDS = {
   html: { begins: /^\s*<!doctype html.*<meta name="generator" content="Showrunner /is, named: "a Showrunner report" },
-  svg: { begins: /^\s*(?:<\?xml.*)?<svg\b/is, named: "an SVG picture" },
+  svg: { begins: /^\s*(?:<\?xml.*)?<svg\b/is, named: "an SVG image" },
   otio: { begins: /^\s*\{.*"OTIO_SCHEMA"/s, named: "a timeline" },
 } as const;
 

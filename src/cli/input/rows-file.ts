@@ -246,7 +246,11 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
   const titled = of.idColumn ?? naming.find((name) => columns.has(name));
   if (titled !== undefined && !columns.has(titled) && records.length > 0) {
     const known = [...columns.keys()].join(", ");
-    wrong.push({ line: headerLine ?? 1, column: titled, message: `--id-column does not exist; use one of ${known}` });
+    wrong.push({
+      line: headerLine ?? 1,
+      column: titled,
+      message: `does not exist; set --id-column to one of ${known}`,
+    });
   }
   if (records.length === 0 && wrong.length === 0) wrong.push({ line: 1, column: null, message: "has no rows" });
   const isReadable = wrong.length === mistakes.length;

@@ -188,7 +188,7 @@ function progressText(step: StepView, live: LiveRun): string {
   const name = names[step.phase] ?? step.phase;
   const { fraction } = live.progress(step);
   if (fraction === null || fraction === 0) return name;
-  const done = `${bar(fraction)} ${String(Math.round(fraction * 100)).padStart(3)} %`;
+  const done = `${bar(fraction)} ${String(Math.round(fraction * 100)).padStart(3)}%`;
   return step.phase === "rendering" ? done : `${name} ${done}`;
 }
 

@@ -27,7 +27,7 @@ const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, such as 600/60 (default: learned from the service)"),
   flag(
     "--turns <tag>",
-    "share the rate limit among the values of this tag, evenly (customer) or by weight (customer,acme=3) (default: evenly among runs)",
+    "divide the rate limit among the values of this tag: evenly, as in customer, or by weight, as in customer,acme=3 (default: evenly among runs)",
   ),
 ];
 
@@ -46,7 +46,7 @@ const spending = [
 
 const waitForCap = flag(
   "--wait-for-cap <duration>",
-  "when a daily cap is reached, wait up to this long for the next day: 30h, 7d",
+  "when a daily cap is reached, wait up to this long for the next day, such as 30h or 7d",
 );
 
 const notify = flag(
@@ -63,7 +63,7 @@ const planning = [
   families,
   list(
     "--inside <origin>",
-    "allow input URLs on this origin, even if it is on your network or this machine, e.g. http://assets.corp:8080; repeatable",
+    "allow input URLs on this origin, even if it is on your network or this machine, such as http://assets.corp:8080; repeatable",
   ),
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
@@ -274,14 +274,14 @@ export const options = {
     flag("--otio <file>", "OpenTimelineIO file to write, which most video editors can open"),
     flag(
       "--of <name>",
-      "name of the returned result to export; a list is exported as a whole (default: the first film)",
+      "name of the returned result to export; a list is exported as a whole (default: the first video)",
     ),
   ],
   statement: [
     ...common,
     ofTag,
     flag("--month <yyyy-mm>", "month to list, in UTC (default: the current month)"),
-    flag("--markup <percent>", "percentage to add to the costs: 20%"),
+    flag("--markup <percent>", "percentage to add to the costs, such as 20%"),
     flag("--csv", "print CSV for spreadsheets"),
     flag("--html", "print an HTML page for the client; it shows amounts with markup, not costs"),
   ],
@@ -396,7 +396,7 @@ export const options = {
     ),
     flag(
       "--key <id:secret>",
-      "credential to accept, visible to every process on this machine: use only for throw-away keys",
+      "credential to accept; every process on this machine can see it, so use only throwaway keys",
     ),
     flag("--rate-limit <requests/seconds>", "requests allowed per window, such as 600/60"),
     flag("--max-running <n>", "maximum jobs rendered in parallel"),

@@ -170,7 +170,7 @@ export function starterSource({ picture, film }: Starter): string {
   return `import { pipeline } from "showrunner";
 import { z } from "zod";
 
-/** Draws a picture, then animates it. Prices: npx showrunner plan <this file>. Try it: npx showrunner run <this file> --local */
+/** Generates an image, then animates it. Prices: npx showrunner plan <this file>. Try it: npx showrunner run <this file> --local */
 export default pipeline("first-film", {
   input: z.object({
     scene: z.string().min(1).default("A sailing boat on a calm sea at sunset"),
