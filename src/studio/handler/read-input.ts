@@ -114,7 +114,7 @@ async function fetched(call: Call, value: unknown, field: string, left: { bytes:
     return await call.files.keep({ bytes, name: decodedName(url), mostBytes, tooLarge });
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    const why = error instanceof ForbiddenAddressError ? "does not lead to a public address" : "could not be read";
+    const why = error instanceof ForbiddenAddressError ? "does not resolve to a public address" : "could not be read";
     throw badRequest(`${field}: the URL ${why}; send the file itself instead.`, field);
   }
 }

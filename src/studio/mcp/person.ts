@@ -67,7 +67,7 @@ export function personAt(
 
 function notAnswered(): ToolError {
   return new ToolError(
-    `The person was asked and did not answer within ${TIMEOUT_MS / 60_000} minutes`,
+    `The user was asked but did not answer within ${TIMEOUT_MS / 60_000} minutes`,
     "tell them what is waiting, and ask again once they are available; they can also decide in the terminal or the dashboard",
   );
 }

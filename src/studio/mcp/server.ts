@@ -239,7 +239,7 @@ async function readResource(session: AgentSession, uri: string): Promise<ReadRes
   if (found === undefined) throw new ToolError(`${uri} does not exist`, "`show_media` lists the outputs of a run");
   if (found.sizeBytes > MOST_RESOURCE_BYTES) {
     throw new ToolError(
-      `${uri} has ${found.sizeBytes} bytes; the limit is ${MOST_RESOURCE_BYTES}`,
+      `${uri} is ${found.sizeBytes} bytes; the limit is ${MOST_RESOURCE_BYTES}`,
       "`run_status` lists its file in out_dir, which programs on this machine can read",
     );
   }

@@ -159,7 +159,7 @@ export class AgentSession {
     const left = (await this.remainingMicros()) ?? 0;
     if (decision === "reject" || whole - committed <= left) return;
     throw new ToolError(
-      `After this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; only ${formatUsd(left)} dollars are left of this server's budget`,
+      `After this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; this server's budget has only ${formatUsd(left)} dollars left`,
       "ask the person who started this server for a larger --budget, or to decide in the terminal or the dashboard",
     );
   }
@@ -243,7 +243,7 @@ export class AgentSession {
     const left = (await this.remainingMicros()) ?? 0;
     const cap = Math.min(left, runBudgetMicros ?? totalMicros.max ?? left);
     if (expectedMicros <= cap) return cap;
-    const limits = `only ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and one run can cost ${formatUsd(runBudgetMicros)}`}`;
+    const limits = `this server's budget has only ${formatUsd(left)} dollars left${runBudgetMicros === null ? "" : `, and one run can cost at most ${formatUsd(runBudgetMicros)}`}`;
     throw new ToolError(
       `This run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
       `ask for less, or ask the person who started this server for a larger ${expectedMicros > left ? "--budget" : "--run-budget"}; it cannot be raised from here`,
@@ -336,7 +336,7 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
 
 function outside(given: string, folder: string): ToolError {
   return new ToolError(
-    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} is outside ${folder}, the only folder from which inputs can use files`,
+    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} is outside ${folder}, the only folder that inputs can read files from`,
     "ask the person who started this server to copy it there, or to allow another folder with --files",
   );
 }

@@ -100,7 +100,7 @@ function checkCame(size: number, { declaredBytes }: SentBody): void {
 }
 
 export function tooLarge({ mostBytes, instead }: BodyBounds): Refusal {
-  return new Refusal(413, "TOO_LARGE", `A request can have at most ${mostBytes} bytes; ${instead}.`);
+  return new Refusal(413, "TOO_LARGE", `A request can be at most ${mostBytes} bytes; ${instead}.`);
 }
 
 function tooSlow({ instead }: BodyBounds): Refusal {

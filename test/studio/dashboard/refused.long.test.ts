@@ -60,7 +60,7 @@ test("a verdict that refused shows its reasons and its frames, on its own step a
   for (const step of ["lit-check", "lit"]) {
     await seen.go(`/runs/c/graph?step=${step}`);
     const region = refused("lit-check");
-    await region.getByText("picture 1 is black").waitFor();
+    await region.getByText("image 1 is black").waitFor();
     const frame = region.getByRole("img", { name: "lit-frames" });
     await frame.scrollIntoViewIfNeeded();
     await expect

@@ -26,7 +26,7 @@ afterAll(async () => {
 /** Every screen, and what tells that it is there. */
 const screens: readonly (readonly [name: string, path: string, sign: string])[] = [
   ["the list of runs", "/", "Waiting for you"],
-  ["a run's graph", "/runs/harbour-42", "rendering 42 %"],
+  ["a run's graph", "/runs/harbour-42", "rendering 42%"],
   ["a step", "/runs/harbour-42?step=scene", "History"],
   ["a decision", "/runs/harbour-42?step=choose", "Which one begins the film?"],
   ["a run's results", "/runs/harbour-42/results", "So far"],
@@ -194,7 +194,7 @@ describe("a run", () => {
     await seen.go("/runs/live");
     await seen.page.getByRole("button", { name: /film.*rendering/ }).waitFor();
     await own.journal.setProgress("live", { step: "film", fraction: 0.7, estimatedCompletionAt: null });
-    await seen.page.getByRole("button", { name: /rendering 70 %/ }).waitFor();
+    await seen.page.getByRole("button", { name: /rendering 70%/ }).waitFor();
     await gardener.add(...doneEvents(step), { type: "run.finished", status: "succeeded", message: null });
     await seen.page.getByRole("button", { name: /film.*done/ }).waitFor();
     await seen.page.getByRole("banner").getByText("Live").waitFor();

@@ -184,8 +184,8 @@ describe("costs", () => {
   test("of a run are charted charge by charge, and by model", async () => {
     const { page } = seen;
     await seen.go("/runs/by-keys/costs");
-    await page.getByText("Total spent after each charge").waitFor();
-    expect(await page.getByRole("img", { name: /^Total spent after each charge/ }).count()).toBe(1);
+    await page.getByText("Total spent, charge by charge").waitFor();
+    expect(await page.getByRole("img", { name: /^Total spent, charge by charge/ }).count()).toBe(1);
     expect(await violations(page)).toEqual([]);
   });
 

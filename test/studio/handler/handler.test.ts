@@ -228,7 +228,7 @@ test("a file is sent as a part of a form, or refused where it is a path", async 
     expect([response.status, (await errorOf(response)).field]).toEqual([400, expect.stringMatching(/photo/)]);
   }
   const inside = await api.post("/api/still/quote", { input: { prompt: "x", photo: "http://127.0.0.1:1/x.png" } });
-  expect((await errorOf(inside)).message).toMatch(/does not lead to a public address/);
+  expect((await errorOf(inside)).message).toMatch(/does not resolve to a public address/);
 });
 
 test("the document is valid OpenAPI and has each pipeline's input", async () => {

@@ -134,7 +134,7 @@ describe("media", () => {
       { readonly uri: string },
     ];
     await expect(other.client.readResource({ uri: link.uri })).rejects.toThrow(
-      /has 17825792 bytes; the limit is 16777216/,
+      /is 17825792 bytes; the limit is 16777216/,
     );
   });
 });
@@ -160,7 +160,7 @@ describe("what is not an agent's", () => {
     ]) {
       const { isError, text } = await quote(path);
       expect(isError, path).toBe(true);
-      expect(text, path).toContain("the only folder from which inputs can use files");
+      expect(text, path).toContain("the only folder that inputs can read files from");
     }
     const asked = vi.fn((_request, response) => response.end(SOUND.bytes));
     const inner = createHttpServer(asked);
@@ -187,7 +187,7 @@ describe("what is not an agent's", () => {
     await using next = await agent(["--budget", "0.03", ...caps], { cwd });
     expect((await next.call("list_pipelines")).json).toMatchObject({ left: "0.03" });
     const copies = { ...kite, name: "more", input: { subject: "more", copies: 2 } };
-    expect((await next.call("run_pipeline", copies)).text).toContain("only 0.03 dollars are left");
+    expect((await next.call("run_pipeline", copies)).text).toContain("only 0.03 dollars left");
   });
 
   test("runs of people are neither shown nor changed", async () => {

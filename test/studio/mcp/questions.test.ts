@@ -232,7 +232,7 @@ describe("an agent's own decision", () => {
     const { id: quote } = await small.session.quote("poster", input, { keep: true });
     await client.callTool({ name: "run_pipeline", arguments: { pipeline: "poster", name: "p", input, quote } });
     await small.session.idle();
-    expect(JSON.stringify((await decide(client, first)).content)).toContain("are left of this server's budget");
+    expect(JSON.stringify((await decide(client, first)).content)).toContain("this server's budget has only");
     expect(await small.decisions(first)).toBe(0);
     expect((await decide(client, first, { decision: "reject" })).isError).not.toBe(true);
     await small.session.idle();

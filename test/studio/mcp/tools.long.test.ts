@@ -141,7 +141,7 @@ describe("the budget", () => {
     expect(Number(left)).toBe((100_000 - service.stats().charged_micros) / 1e6);
     const more = await one.call("run_pipeline", { pipeline: "poster", name: "more", input });
     expect(more.text).toContain(
-      `This run is expected to cost 0.04 dollars; only ${left} dollars are left of this server's budget`,
+      `This run is expected to cost 0.04 dollars; this server's budget has only ${left} dollars left`,
     );
   });
 

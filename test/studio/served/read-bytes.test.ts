@@ -73,7 +73,7 @@ test("a body of a server of Node's is read whole, up to its bound, and one that 
   expect(await read(whole)).toEqual({ a: 1 });
   const large = sent("application/json");
   large.end(`{"a":"${"x".repeat(BOUNDS.mostBytes)}"}`);
-  expect(await read(large)).toMatchObject({ status: 413, message: "A request can have at most 100 bytes; send less." });
+  expect(await read(large)).toMatchObject({ status: 413, message: "A request can be at most 100 bytes; send less." });
   expect(large.destroyed).toBe(false);
   const cut = sent("application/json");
   const outcome = read(cut);

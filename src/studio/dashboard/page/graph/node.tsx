@@ -91,7 +91,7 @@ function StepFace({ step, progress }: { readonly step: PageStep; readonly progre
           <Dot tone={phaseTone(step.phase)} />
           <span class="phase">
             {step.reusedFrom === null ? phaseWord(step.phase) : "reused"}
-            {fraction !== null && ` ${Math.round(fraction * 100)} %`}
+            {fraction !== null && ` ${Math.round(fraction * 100)}%`}
           </span>
           {cost !== null && <span class={step.costMicros === null ? "cost guess" : "cost"}>{usd(cost)}</span>}
         </span>

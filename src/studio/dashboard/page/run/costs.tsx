@@ -132,14 +132,14 @@ function SpentChart({ spent, from, budget }: Props) {
         viewBox={`0 -4 ${WIDTH} ${HEIGHT + 8}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Total spent after each charge: ${usd(last.sumMicros)} after ${formatDuration(lengthMs)}`}
+        aria-label={`Total spent, charge by charge: ${usd(last.sumMicros)} after ${formatDuration(lengthMs)}`}
       >
         <path class="area" d={`${path}V${HEIGHT}Z`} />
         <path class="line" d={path} />
         {isBudgetNear && <path class="limit" d={`M0 ${y(budget)}H${WIDTH}`} />}
       </svg>
       <figcaption>
-        Total spent after each charge: {usd(last.sumMicros)} after {formatDuration(lengthMs)}
+        Total spent, charge by charge: {usd(last.sumMicros)} after {formatDuration(lengthMs)}
         {isBudgetNear && `; the dashed line is the budget of ${usd(budget)}`}
       </figcaption>
     </figure>

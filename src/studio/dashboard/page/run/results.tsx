@@ -24,7 +24,7 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   if (results.length + others.length === 0) {
     return (
       <Empty title="No results yet">
-        <p>Pictures, films and sound appear here as soon as they are downloaded.</p>
+        <p>Images, videos and audio appear here as soon as they are downloaded.</p>
       </Empty>
     );
   }

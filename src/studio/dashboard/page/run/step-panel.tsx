@@ -38,7 +38,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
     [step.path, step.phase, step.attempts.length, step.costMicros],
   );
   const fraction =
-    measured.has(step.phase) && progress?.progress != null ? ` ${Math.round(progress.progress * 100)} %` : "";
+    measured.has(step.phase) && progress?.progress != null ? ` ${Math.round(progress.progress * 100)}%` : "";
   return (
     <Panel title={step.path} note={step.model ?? step.noun} onClose={onClose}>
       <p class="pills">
