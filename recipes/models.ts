@@ -106,9 +106,9 @@ export const models = typedModels({
   image: model<ImageInput, "image", 4>("image-1", { yields: "image", maxOutputs: 4 }),
   /** Speech 1. Speaks English text in a stock or cloned voice. $0.03 per 1000 characters, at least $0.001. */
   speech: model<SpeechInput, "audio", 1>("speech-1", { yields: "audio", maxOutputs: 1 }),
-  /** Upscale 1. Upscales a video or an image. Cannot be quoted in advance. measured at submit: $0.04 per second of video, or $0.01 per megapixel and scale step. */
+  /** Upscale 1. Upscales a video or an image. Cannot be quoted in advance. measured when the job is submitted: $0.04 per second of video, or $0.01 per megapixel and scale step. */
   upscale: model<UpscaleInput, "video", 1>("upscale-1", { yields: "video", maxOutputs: 1 }),
-  /** Video 1. Generates a video of 3 to 15 seconds from a prompt or shots, and optional start and end frames. 720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with sound: 20 % more. */
+  /** Video 1. Generates a video of 3 to 15 seconds from a prompt or shots, and optional start and end frames. 720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with audio: 20% more. */
   video: model<VideoInput, "video", 1>("video-1", { yields: "video", maxOutputs: 1 }),
   /** Voice clone 1. Clones a voice from a speech sample. $0.50 per voice. */
   voiceClone: model<VoiceCloneInput, "voice", 1>("voice-clone-1", { yields: "voice", maxOutputs: 1 }),

@@ -57,7 +57,7 @@ export const recoveredEvents: readonly NewEvent[] = [
 ];
 
 export function progressEvent(fraction: number): NewEvent {
-  return event("progress", "provider", `${Math.round(fraction * 100)} % done.`, { progress: fraction });
+  return event("progress", "provider", `${Math.round(fraction * 100)}% done.`, { progress: fraction });
 }
 
 export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };

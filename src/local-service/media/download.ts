@@ -112,7 +112,7 @@ export function mountDownloads(
     );
     if (verdict === "forged") throw refuse("PERMISSION_DENIED", "The signature of this URL is not valid.");
     if (verdict === "expired")
-      throw refuse("PERMISSION_DENIED", "This URL has expired; read the job again to get a new URL.");
+      throw refuse("PERMISSION_DENIED", "This URL has expired; fetch the job again to get a new URL.");
     const id = pathname.slice(pathname.lastIndexOf("/") + 1);
     const served = await find(pathname, id);
     if (!served) throw notFound("The file no longer exists.");

@@ -61,7 +61,7 @@ export function checkMedia(field: string, media: FoundMedia, rules: MediaRules):
   const largest = bound(rules, "max_file_size_bytes");
   const size =
     largest !== null && media.sizeBytes > largest
-      ? [problem(field, `the file has ${media.sizeBytes} bytes; at most ${largest} are allowed`, "max_file_size_bytes")]
+      ? [problem(field, `the file is ${media.sizeBytes} bytes; at most ${largest} are allowed`, "max_file_size_bytes")]
       : [];
   return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
 }

@@ -81,7 +81,7 @@ export const API_SPECS: Specs = {
   "GET /models/{model}/jobs": row(
     "models",
     "list_model_jobs",
-    list("JobSummary", "A page of jobs, newest first. The model may be retired."),
+    list("JobSummary", "A page of the model's jobs, newest first, even if the model is retired."),
     paged,
   ),
   "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your voices."), {
@@ -115,9 +115,14 @@ export const API_SPECS: Specs = {
 
   "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
   "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
-  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("The job is deleted. Repeating the request succeeds too."), {
-    errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
-  }),
+  "DELETE /jobs/{job_id}": row(
+    "jobs",
+    "delete_job",
+    empty("The job is deleted. Repeating the request also succeeds."),
+    {
+      errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
+    },
+  ),
   "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
     query: { logs_after: { ...text, description: LOGS_AFTER } },
   }),

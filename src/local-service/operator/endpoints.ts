@@ -154,7 +154,7 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
 export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
-      throw new LocalServiceError("OPTION_INVALID", `The amount of dollars to add must be 0 or more; got ${dollars}.`);
+      throw new LocalServiceError("OPTION_INVALID", `The dollar amount to add must be 0 or more; got ${dollars}.`);
     }
     await store.write(() => {
       store.workspaces.create(workspaceId);
@@ -225,7 +225,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
   const rows = [
     row("GET", "/stats", "Totals for jobs, money and requests", () => ok(readStats(service))),
     row("GET", "/wallet", "All wallets", () => ok(wallets())),
-    row("POST", "/wallet", "Add funds, or decline the top-up card", changeWallet),
+    row("POST", "/wallet", "Add funds, or set whether the top-up card is declined", changeWallet),
     row("GET", "/fund", "A page for adding funds", page.show),
     row("POST", "/fund", "Add funds with the page's form", page.add),
     row("POST", "/keys", "Create a key for a workspace and owner", makeKey),

@@ -63,7 +63,8 @@ export class RecordingFile {
 
   static async #open(path: string, service: string, now: number): Promise<RecordingFile> {
     const found = await lstat(path).catch(() => null);
-    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is not a file; use another folder.`);
+    if (found !== null && !found.isFile())
+      throw new RecordingError(`${path} exists but is not a regular file; use another folder.`);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
     const file = await open(path, flags, 0o600);
     try {

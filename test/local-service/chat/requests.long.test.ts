@@ -197,7 +197,7 @@ test("a verdict of pictures passes all but black ones, and each picture is charg
   const two = await judge(verdict, grey, black);
   expect([one, two]).toMatchObject([
     { pass: true, reasons: [] },
-    { pass: false, reasons: ["picture 2 is black"] },
+    { pass: false, reasons: ["image 2 is black"] },
   ]);
   expect(two.tokens - one.tokens).toBe(85);
   const never = { ...verdict, properties: { ...verdict.properties, pass: { const: true } } };

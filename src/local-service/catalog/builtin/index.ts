@@ -155,7 +155,7 @@ export const upscale = builtIn({
   modality: "video",
   name: "Upscale 1",
   description: "Upscales a video or an image. Cannot be quoted in advance.",
-  prices: "measured at submit: $0.04 per second of video, or $0.01 per megapixel and scale step",
+  prices: "measured when the job is submitted: $0.04 per second of video, or $0.01 per megapixel and scale step",
   schema: inputObject(
     [],
     {
@@ -177,7 +177,7 @@ export const upscale = builtIn({
     combinations("requires: source_video; must omit: image", "requires: image; must omit: source_video"),
   ),
   kind: (work) => (isFilm(work) ? "video" : "image"),
-  unquotable: "The price depends on the size or duration of the input, which is measured at submit.",
+  unquotable: "The price depends on the size or duration of the input, which is measured when the job is submitted.",
   priceMicros: upscalePrice,
   renderMs: () => 4_000,
   adapt: (work) => ({

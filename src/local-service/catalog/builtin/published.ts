@@ -31,11 +31,23 @@ const one = { num_outputs: oneOf([1], 1) };
 
 type Limits = Readonly<Record<string, number>>;
 const picture = (role: string, bytes: number, limits: Limits = {}) =>
-  mediaReference({ media_type: "image", role, max_file_size_bytes: bytes, description: "A picture.", ...limits });
+  mediaReference({ media_type: "image", role, max_file_size_bytes: bytes, description: "An image.", ...limits });
 const film = (limits: Limits, role = "input_video") =>
-  mediaReference({ media_type: "video", role, max_file_size_bytes: MAX_FILM_BYTES, description: "A film.", ...limits });
+  mediaReference({
+    media_type: "video",
+    role,
+    max_file_size_bytes: MAX_FILM_BYTES,
+    description: "A video.",
+    ...limits,
+  });
 const sound = (limits: Limits = {}, role = "audio_input") =>
-  mediaReference({ media_type: "audio", role, max_file_size_bytes: SOUND_BYTES, description: "A sound.", ...limits });
+  mediaReference({
+    media_type: "audio",
+    role,
+    max_file_size_bytes: SOUND_BYTES,
+    description: "An audio file.",
+    ...limits,
+  });
 const list = (items: JsonSchema, maxItems: number, limits: Limits = {}): JsonSchema => ({
   type: "array",
   minItems: 1,

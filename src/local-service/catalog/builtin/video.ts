@@ -110,7 +110,7 @@ export const video = builtIn({
   modality: "video",
   name: "Video 1",
   description: "Generates a video of 3 to 15 seconds from a prompt or shots, and optional start and end frames.",
-  prices: "720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with sound: 20 % more",
+  prices: "720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with audio: 20% more",
   schema: inputObject(
     ["aspect_ratio", "duration_ms"],
     {

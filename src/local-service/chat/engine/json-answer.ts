@@ -45,7 +45,7 @@ interface Ports {
 
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
-  const reasons = black.map((number) => `picture ${number} is black`);
+  const reasons = black.map((number) => `image ${number} is black`);
   return { ...value, pass: black.length === 0, ...(Array.isArray(value["reasons"]) && { reasons }) };
 }
 

@@ -15,8 +15,7 @@ export async function probeFile(path: string): Promise<ProbeResult> {
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     if (announced === undefined) return { ok: false, reason: said };
-    const noun = { image: "image", video: "video", audio: "sound" }[announced.kind];
-    return { ok: false, reason: `this ${noun} cannot be decoded: ${said}`, announced };
+    return { ok: false, reason: `this ${announced.kind} cannot be decoded: ${said}`, announced };
   }
 }
 

@@ -39,7 +39,7 @@ async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: 
     const limits = `at most ${MAX_SIDE} pixels per side and ${MAX_PIXELS} in total`;
     throw new Error(`${size.width} × ${size.height} is too large (${limits})`);
   }
-  if (sizeBytes > MAX_BYTES) throw new Error(`an image can have at most ${MAX_BYTES} bytes`);
+  if (sizeBytes > MAX_BYTES) throw new Error(`an image can be at most ${MAX_BYTES} bytes`);
   const bytes = await readFile(path);
   if (contentType === "image/png") assertChecksums(bytes);
   const image = await decodeImage(bytes);

@@ -57,7 +57,7 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
     await decoder.ready;
     for await (const slice of slices) {
       take(await decoder.decode(slice));
-      if (samples > MAX_SECONDS * rate) throw new Error(`the sound is longer than ${MAX_SECONDS / 60} minutes`);
+      if (samples > MAX_SECONDS * rate) throw new Error(`the audio is longer than ${MAX_SECONDS / 60} minutes`);
     }
     if (decoder.flush) take(await decoder.flush());
   } finally {

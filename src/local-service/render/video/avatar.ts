@@ -57,7 +57,7 @@ export async function renderAvatar(
   const { input, media } = request;
   const field = media.start_image?.[0] ? "start_image" : "images";
   const file = media[field]?.[0];
-  if (file === undefined) throw inputError("start_image", "an avatar requires a picture of a face");
+  if (file === undefined) throw inputError("start_image", "an avatar requires an image of a face");
   const sound = await soundOf(request);
   const durationMs =
     typeof input.duration_ms === "number" && input.duration_ms > 0
