@@ -59,7 +59,7 @@ line fails partway through, its last line is such a refusal.
 | \`stop\` | \`{id, status}\` |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
 | \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client's or library's method returns, with names in snake_case; a run's id is called \`run\`, and a reserved amount \`held\` |
-| \`balance\` | \`{balance, currency, journal: {spent, held, cap, floor, caps: [{tag, cap, spent, held, ends_at}], caps_per_value: [{tag, cap, per}]}}\`; \`caps_per_value\` lists caps such as \`customer=*:5/day\` |
+| \`balance\` | \`{balance, currency, journal: {spent, held, cap, floor, caps: [{tag, cap, spent, held, ends_at}], caps_per_value: [{tag, cap, per}]}}\`; \`caps_per_value\` lists caps such as \`client=*:5/day\` |
 | \`statement\` | \`{month, tags, markup, cost, amount, charged: [{run, pipeline, title, text, step, cost, amount}], unbilled, disputed}\`; \`amount\` includes the markup |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |

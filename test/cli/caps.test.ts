@@ -78,6 +78,14 @@ describe("the command that continues a run keeps the limit that stopped it", () 
   });
 });
 
+test("balance takes the caps that a run was started with", async () => {
+  const { options, run } = world();
+  await run("first", "--cap", "customer=acme:0.03");
+  const { stderr } = await cli(["balance", "--cap", "customer=acme:0.03", "--spending-cap", "2"], options);
+  expect(stderr).toContain("Runs in this journal: $0.02 spent, $0.00 reserved (cap: $2.00)\n");
+  expect(stderr).toContain("Runs with customer=acme: $0.02 spent, $0.00 reserved (cap: $0.03)\n");
+});
+
 test("balance shows every cap, and its JSON has decimal amounts and ISO times", async () => {
   const { options, run, json } = world({ SHOWRUNNER_CAPS: "1/day,customer=*:0.5/day,team=*:3" });
   await run("first");

@@ -37,7 +37,7 @@ export function waitForCap(text: string | undefined): { readonly waitForCapMs?: 
   return text === undefined ? {} : { waitForCapMs: readDuration("--wait-for-cap", text, "30h or 7d") };
 }
 
-/** Parses a tag with optional weights: `customer`, or `customer,acme=3,trial=0.5`. */
+/** Parses a tag with optional weights: `client`, or `client,acme=3,trial=0.5`. */
 export function turnsOf(text: string): { readonly tag: string; readonly weights: Readonly<Record<string, number>> } {
   const [tag = "", ...given] = text.split(",");
   const weights = given.map((one): [string, number] => {
@@ -46,7 +46,7 @@ export function turnsOf(text: string): { readonly tag: string; readonly weights:
   });
   const isClear = tag !== "" && weights.every(([value, weight]) => value !== "" && Number.isFinite(weight));
   if (isClear) return { tag, weights: Object.fromEntries(weights) };
-  const next = "give a tag and optional weights for its values: --turns customer,acme=3";
+  const next = "give a tag and optional weights for its values: --turns client,acme=3";
   throw usageError(`--turns ${visible(text)} is not a tag with weights`, next);
 }
 

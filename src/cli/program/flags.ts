@@ -27,7 +27,7 @@ const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, such as 600/60 (default: learned from the service)"),
   flag(
     "--turns <tag>",
-    "divide the rate limit among the values of this tag: evenly, as in customer, or by weight, as in customer,acme=3 (default: evenly among runs)",
+    "divide the rate limit among the values of this tag: evenly, as in client, or by weight, as in client,acme=3 (default: evenly among runs)",
   ),
 ];
 
@@ -303,7 +303,7 @@ export const options = {
     preset(flag("--older-than <duration>", "remove runs that ended at least this long ago"), "30d"),
     flag("--dry-run", "only list what would be removed"),
   ],
-  balance: common,
+  balance: [...common, ...spending],
   doctor: [
     ...common,
     flag("--webhook-url <url>", "public URL to check, which must lead to this machine"),

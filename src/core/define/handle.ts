@@ -40,7 +40,7 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
-/** The handle of a file that an `upload` step sends to the service. */
+/** The handle of an `upload` step's file. */
 export interface UploadHandle<K extends MediaKind | "unknown" = MediaKind | "unknown"> extends Handle<K, "single"> {
   readonly file: string;
 }

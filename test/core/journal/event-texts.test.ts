@@ -69,7 +69,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [{ type: "step.finished", step: "face", status: "succeeded", reason: null }, "succeeded"],
   [{ type: "step.finished", step: "face", status: "skipped", reason: "not needed" }, "skipped: not needed"],
-  [{ type: "upload.stored", step: "face", ...facts }, "uploaded image/png, 9 bytes"],
+  [{ type: "upload.stored", step: "face", ...facts }, "stored image/png, 9 bytes"],
   [{ type: "task.completed", step: "face", files: [] }, "made a value"],
   [{ type: "task.completed", step: "face", files: [{ name: "cut" }, { name: "mix" }] }, "made cut, mix"],
   [

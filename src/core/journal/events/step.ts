@@ -132,7 +132,7 @@ export const stepEvents: EventTable<StepEvent> = {
     },
     changes: "step",
     media: ({ sha256 }) => [sha256],
-    line: ({ contentType, sizeBytes }) => line(`uploaded ${contentType}, ${sizeBytes} bytes`),
+    line: ({ contentType, sizeBytes }) => line(`stored ${contentType}, ${sizeBytes} bytes`),
     ...ignoredBy("ledger", "timeline", "incident", "notice"),
   },
   "task.completed": {
