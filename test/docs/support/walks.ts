@@ -114,9 +114,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
       "--viewers": address,
     },
   },
-  "docs/film.md": {
-    before: ["npx showrunner run recipes/talking-avatar.ts --id captain", "(cd out/captain && cp video.mp4 film.mp4)"],
-  },
+  "docs/film.md": {},
   "docs/hosted.md": {
     before: ["rm film.ts"],
     as: [
@@ -158,7 +156,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   },
   "docs/plans-and-quotes.md": { before: ["npx showrunner run recipes/localized-ad.ts --id last-week"] },
   "docs/schedules.md": { files: { "news.ts": NEWS } },
-  "docs/shared-media.md": { as: [["/mnt/films", "films"]] },
+  "docs/shared-media.md": { as: [["/srv/media", "media"]] },
   "docs/webhooks.md": {
     as: [
       ["--port 8787 --data .showrunner/local", "--port 0 --data served"],
@@ -180,6 +178,10 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
     "npm install @contentauth/c2pa-node": "test/core/marks/c2pa installs it",
     "npx showrunner sign": "that package and a certificate; test/core/marks/c2pa",
     "npx showrunner marks out/boat/film.signed.mp4": "that package and a certificate; test/core/marks/c2pa",
+  },
+  "docs/film.md": {
+    "npx showrunner run advert.ts":
+      "clips of the reader; test/recipes/recipes.full.test.ts runs product-ad, which makes its own",
   },
   "docs/postgres.md": { "*": "a database server; test/cli/postgres.long.test.ts" },
   "docs/support.md": { docker: "Docker; test/package/tools.full.test.ts has such a user and such a folder" },
