@@ -38,7 +38,7 @@ export const CURES: Readonly<Record<string, string>> = {
     "If you call the store yourself, correct the record. Otherwise, please report this error as a bug.",
   JOURNAL_UNREACHABLE: "Check the database's address and network, then run `resume`.",
   LOCAL_SERVICE_MISSING:
-    "Install the package `showrunner-local` with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
+    "Install the `showrunner-local` package with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
     "Run `showrunner doctor`. Either something between you and the service, such as a proxy, responds instead, or the base URL does not belong to a v3 service.",
   MEDIA_BUCKET:

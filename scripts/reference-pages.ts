@@ -140,7 +140,7 @@ The journal stores everything that happens to a run as events. You can read a ru
 
 - \`showrunner events RUN --json\` prints the events of a run.
 - \`show.events(id)\` yields the events of any run.
-- \`handle.events()\` yields the events of the run whose handle \`show.run\` or \`show.follow(id)\` returned.
+- \`handle.events()\` yields the events of one run. You get the handle from \`show.run\` or \`show.follow(id)\`.
 
 Each event has the form \`{runId, seq, at, version, event}\`:
 
@@ -206,7 +206,7 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-Showrunner has no configuration file. Each setting comes from an option or flag, otherwise from the environment, otherwise from a default. For each run, the journal records the settings with which you started the run.
+Showrunner has no configuration file. It takes each setting from an option or flag, then from the environment, then from a default. The journal records the settings that each run was started with.
 
 ## Environment
 

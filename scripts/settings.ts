@@ -16,7 +16,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_ENGINE_URL: "the URL of the shared engine, PostgreSQL or Restate; see [scaling](scaling.md)",
   SHOWRUNNER_ENGINE_TOKEN: "the API key of your Restate server, if it requires one; see [scaling](scaling.md)",
   SHOWRUNNER_FAMILIES: "a file with [model families](model-families.md) that override the built-in ones",
-  SHOWRUNNER_NOTIFY_URL: "the webhook to which [notifications](notifications.md) are sent",
+  SHOWRUNNER_NOTIFY_URL: "the webhook that [notifications](notifications.md) are sent to",
   SHOWRUNNER_NOTIFY_COMMAND: "the command to run for each notification",
   SHOWRUNNER_NOTIFY_KEY: "the key that signs notifications: 32 bytes in base64",
   SHOWRUNNER_SERVE_KEY: "the key that `showrunner serve` accepts",

@@ -54,7 +54,7 @@ export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
 
-/** The package `pg`, which a journal in PostgreSQL needs, is not installed. */
+/** The `pg` package, which a PostgreSQL journal needs, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
   readonly next = "npm install pg";

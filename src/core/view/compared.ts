@@ -5,13 +5,13 @@ import { runKind } from "../run/kinds/index.ts";
 import { missingReason } from "../run/resolve.ts";
 
 export interface ComparedPart {
-  /** The part's name. If the results are not from a comparison, it is the step that produced them. */
+  /** The alternative's name. If the results are not from a comparison, it is the step that produced them. */
   readonly name: string;
   readonly models: readonly string[];
   readonly costMicros: number | null;
   readonly tookMs: number | null;
   readonly offered: readonly number[];
-  /** Why the part can no longer get a result. */
+  /** Why the alternative can no longer get a result. */
   readonly missing: string | null;
 }
 

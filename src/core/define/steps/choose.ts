@@ -146,7 +146,7 @@ export function chosenOf(parts: readonly AddedPart[], step: string, { build }: R
 interface CompareOptions extends Pick<StepOptions, "after"> {
   /** The question for the person. Default: none. */
   readonly message?: string | undefined;
-  /** Maximum total cost of all parts, in US dollars as a decimal string. Default: the rest of the run's budget. */
+  /** Maximum total cost of all alternatives, in US dollars as a decimal string. Default: the rest of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
@@ -168,14 +168,14 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * Adds the same work once per model, each as a separate part. All parts run, and a person chooses one of the results.
-   * The handle stands for the chosen result. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is
-   * left out if another part has a result.
+   * Runs several alternatives, such as the same job on different models, and lets a person pick one of the results. The
+   * handle stands for the picked result. The steps are `<name>/<alternative>/…` and `<name>/pick`. If an alternative
+   * fails, it is left out of the choice, as long as another one has a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** The maximum number of parts. A person cannot compare more. */
+/** The maximum number of alternatives. A person cannot compare more. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -187,7 +187,7 @@ export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const part = recorder.part(name, { after: read.after() });
     const common = {
-      word: "part",
+      word: "alternative",
       field: "parts",
       part,
       recorder,
@@ -215,7 +215,10 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
   const parts = isRecord ? Object.entries(given) : [];
   const isWhole = parts.every(([, build]) => typeof build === "function");
   if (isWhole && parts.length >= 2 && parts.length <= MOST_PARTS) return parts as [string, PartOf<M>][];
-  read.bad("parts", `give 2 to ${MOST_PARTS} parts by name, such as { fast: (b) => b.job(…), fine: (b) => b.job(…) }`);
+  read.bad(
+    "parts",
+    `give 2 to ${MOST_PARTS} alternatives by name, such as { fast: (b) => b.job(…), fine: (b) => b.job(…) }`,
+  );
   return [];
 }
 

@@ -123,9 +123,9 @@ interface DriveOptions {
 /** Options for `run`. */
 export interface RunOptions extends DriveOptions {
   /**
-   * What to do if a run with this `id` exists. `resume`: continue the run if its plan and input are identical (or
-   * follow it if another process executes it), otherwise throw {@link RunDiffersError}. `fail`: throw {@link
-   * RunExistsError}. Default `resume`.
+   * What to do if a run with this `id` exists. With `resume`, the run continues if its plan and input are identical (if
+   * another process is executing it, the call follows it); otherwise the call throws {@link RunDiffersError}. With
+   * `fail`, the call throws {@link RunExistsError}. Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
   /** The run's id, made of letters, digits, `.`, `_` and `-`. Default: a generated id. */
@@ -268,8 +268,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly sameSeed?: boolean | undefined;
   /**
-   * An id that makes a rerun or an edit idempotent: another call with the same id neither reruns the steps nor applies
-   * the edit again. Default: a generated id for a rerun, none for an edit.
+   * An id that makes a rerun or an edit idempotent: repeating the call with the same id has no further effect. Default:
+   * a generated id for a rerun, none for an edit.
    */
   readonly requestId?: string | undefined;
   /**
