@@ -27,7 +27,7 @@ export default defineConfig({
       md.renderer.rules.text = (tokens, index) => braces(tokens[index]?.content ?? "");
       md.renderer.rules.code_inline = (tokens, index) => `<code>${braces(tokens[index]?.content ?? "")}</code>`;
       const fence = md.renderer.rules.fence!;
-      // Drawn in the reader's browser, in the colours of the page (theme/diagrams.ts); its text stands there until then.
+      // Drawn in the reader's browser, in the colors of the page (theme/diagrams.ts); its text stands there until then.
       md.renderer.rules.fence = (tokens, index, ...rest) => {
         const { info, content } = tokens[index]!;
         if (info !== "mermaid") return fence(tokens, index, ...rest);
