@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openShowrunner, pipeline } from "../../src/index.ts";
-import { cli, emptyFolder } from "./support/cli.ts";
+import { beginCli, cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
 const bell = `
@@ -12,6 +12,18 @@ import { z } from "zod";
 export default pipeline("bell", {
   input: z.object({}),
   build: ({ job }) => ({ bell: job("bell", "image-1", { prompt: "a bell" }) }),
+});
+`;
+
+const approved = `
+import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("approved", {
+  input: z.object({}),
+  build({ job, approve }) {
+    const bell = approve("fine", job("bell", "image-1", { prompt: "a bell" }));
+    return { tower: job("tower", "image-1", { prompt: "its tower", images: [bell] }) };
+  },
 });
 `;
 
@@ -75,6 +87,42 @@ describe("the command that continues a run keeps the limit that stopped it", () 
     const higher = /set a higher cap: --cap '(.*)'$/.exec(note)?.[1] ?? "";
     const resumed = await cli(["resume", "second", "--cap", higher], options);
     expect(resumed.code, resumed.stderr).toBe(0);
+  });
+});
+
+describe("a run that waits for a person keeps its caps", () => {
+  const cap = "customer=acme:0.03";
+
+  async function waiting() {
+    const { options, json } = world();
+    writeFileSync(join(options.cwd, "approved.ts"), approved);
+    const tags = ["--tag", "customer=acme", "--cap", cap];
+    const { code, stderr } = await cli(["run", "approved.ts", "--id", "r", "--budget", "1", ...tags], options);
+    expect(code, stderr).toBe(3);
+    return { options, json, stderr };
+  }
+
+  test("when the suggested command approves and resumes it", async () => {
+    const { options, stderr } = await waiting();
+    expect(stderr).toContain(`showrunner approve r fine --resume --cap ${cap}\n`);
+    const resumed = await cli(["approve", "r", "fine", "--resume", "--cap", cap], options);
+    expect(resumed.code).toBe(3);
+    expect(resumed.stderr).toContain("of the cap of 0.03 USD");
+  });
+
+  test("when somebody approves it in a dashboard with these caps", async () => {
+    const { options, json } = await waiting();
+    const dashboard = beginCli(["dashboard", "--port", "0", "--cap", cap], options);
+    const url = (await dashboard.printed).trim();
+    const { origin } = new URL(url);
+    const cookie = (await fetch(url)).headers.get("set-cookie")!.split(";")[0]!;
+    const headers = { cookie, origin, "content-type": "application/json" };
+    const body = JSON.stringify({ step: "fine", note: "", goOn: true });
+    const { status } = await fetch(`${origin}/api/runs/r/approve`, { method: "POST", headers, body });
+    expect(status).toBe(200);
+    await expect.poll(async () => (await json("show", "r")).pause?.reason, { timeout: 20_000 }).toBe("budget");
+    expect((await json("show", "r")).cost).toBe("0.02");
+    await dashboard.stop();
   });
 });
 

@@ -138,6 +138,11 @@ test.each([
     "--cap 50/day --cap-time-zone Europe/Berlin --wallet-floor 3",
   ],
   ["showrunner resume r --cap 60/day --wallet-floor 2", "--cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin"],
+  [
+    "showrunner approve r s --resume --cap 60/day --wallet-floor 2",
+    "--cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin",
+  ],
+  ["showrunner dashboard --cap 60/day --wallet-floor 2", "--cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin"],
   ["showrunner show r", null],
 ])(
   "a suggested command that may spend keeps the limits of this one, but for those that it sets: %s",

@@ -10,7 +10,7 @@ import type { Showrunner } from "../../index.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
-import { PORTS, wholeNumber } from "../input/flag-values.ts";
+import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import type { CommandOutput } from "../io.ts";
 import { isOwnFile, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -90,6 +90,9 @@ export async function dashboard(
   flags: Flags["dashboard"],
 ): Promise<ExitCode> {
   const { io, output } = context;
+  const { local, service, families, baseUrl, spendingCap, cap, capTimeZone, walletFloor } = flags;
+  checkAmount("--spending-cap", spendingCap);
+  checkAmount("--wallet-floor", walletFloor);
   const port = flags.port === undefined ? DEFAULT_PORT : wholeNumber("--port", flags.port, PORTS, DEFAULT_PORT);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
@@ -98,7 +101,6 @@ export async function dashboard(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const kept = mediaOptionsOf(io, flags);
-  const { local, service, families, baseUrl } = flags;
   try {
     const open = () =>
       openShowrunner({
@@ -108,6 +110,10 @@ export async function dashboard(
         service,
         families,
         baseUrl,
+        spendingCap,
+        caps: cap,
+        capTimeZone,
+        walletFloor,
         inside: flags.inside,
         filesDir: flags.files,
       });

@@ -107,6 +107,7 @@ const engineUrl = flag(
 const decision = [
   flag("--note <text>", "comment to store with the decision"),
   flag("--resume", "also resume the run if no process is executing it"),
+  ...spending,
 ];
 const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to require several");
 const notifying = [notify, journal, json];
@@ -327,6 +328,7 @@ export const options = {
   ],
   dashboard: [
     ...common,
+    ...spending,
     ...planning,
     flag("--port <number>", "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)"),
     preset(host("address to listen on; other machines cannot connect by default"), "127.0.0.1"),

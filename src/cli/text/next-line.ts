@@ -40,7 +40,7 @@ function withFlags(command: string, flags: readonly string[]): string {
   return [command, ...fitting.filter((flag) => !isSet(flag, command))].join(" ");
 }
 
-const spending = new Set(["run", "resume", "worker", "mcp"]);
+const spending = new Set(["run", "resume", "approve", "reject", "worker", "mcp", "dashboard", "balance"]);
 
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
