@@ -16,7 +16,8 @@ import { filesOf } from "./support/type-page.ts";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: SERVER_UP_MS });
 
 const PAGE = "docs/in-your-server.md";
-const words = readFileSync(join(root, PAGE), "utf8");
+/** The page, without its line breaks. */
+const words = readFileSync(join(root, PAGE), "utf8").replace(/\s+/g, " ");
 const server = filesOf(PAGE)["server.ts"]!;
 
 /** How the page mounts the handler elsewhere than in Hono, in its own words. */
