@@ -42,7 +42,7 @@ export interface CommandOutput {
   printJson(document: unknown): void;
   /** Prints one of several documents, each on a line of its own. */
   printJsonLine(document: unknown): void;
-  /** Prints the document of a refusal, unless the command has printed its only document or other text. */
+  /** Prints the JSON document of a refusal, unless the command has already printed text or a single document. */
   refuse(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;

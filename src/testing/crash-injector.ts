@@ -163,7 +163,7 @@ class Requests {
     return call;
   }
 
-  /** Aborts reads, as the death of a process does, but lets writes reach the service. */
+  /** Aborts reads, as if the process had died, but lets writes reach the service. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));

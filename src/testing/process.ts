@@ -42,7 +42,7 @@ export async function openProcess(
   });
 }
 
-/** A step that waits for a person. */
+/** A step that is waiting for a person. */
 export interface WaitingStep {
   readonly path: string;
   /** The pipeline's question, or null if it has none. */
@@ -84,7 +84,7 @@ function isPick(decision: unknown): decision is { readonly pick: number } {
   return typeof decision === "object" && decision !== null && "pick" in decision && Number.isInteger(decision.pick);
 }
 
-/** Only types exclude invalid decisions, and test runners strip types without checking them. */
+/** The types alone rule out invalid decisions, but test runners strip types without checking them. */
 function notADecision(path: string, decision: unknown, isChoice: boolean): TypeError {
   const forms = isChoice ? '"reject" or a pick such as { pick: 0 }' : '"approve" or "reject"';
   return new TypeError(`decide: for ${path}, it must return ${forms}, not ${inspect(decision)}.`);

@@ -91,7 +91,7 @@ function isBegun(row: RunRow | null, known: RunRow | null): boolean {
   );
 }
 
-/** Returns the typed arguments, plus values that were agreed or generated instead of typed. */
+/** Returns the arguments as the user typed them, plus values that the user confirmed or that were generated. */
 function argumentsOf(
   { args }: Context,
   { runId, budget = null, quote = null, startAnyway, isOneOfMany }: Detached,

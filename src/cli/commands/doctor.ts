@@ -180,7 +180,7 @@ async function factsOf(location: string): Promise<string> {
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
-/** A gap in the numbers of events means that the journal is damaged. */
+/** A gap in the event numbers means that the journal is damaged. */
 async function readNewest(
   rows: readonly RunRow[],
   read: (runId: string) => Promise<readonly { readonly seq: number }[]>,

@@ -45,7 +45,7 @@ export async function headOf(file: string): Promise<string | null> {
 
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** Throws after `mostBytes`, because a device may never end. */
+/** Throws after `mostBytes`, because reading a device may never end. */
 export async function readNamed(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -18,7 +18,7 @@ export interface Reviewed {
 
 export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
-/** Copies results, so that no editor changes files of the media store. */
+/** Copies results, so that editors cannot change files in the media store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
   const { openMedia } = await import("../../core/engine/index.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });

@@ -71,7 +71,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
    * must call it after checking the signature.
    */
   notify(jobId: string): void;
-  /** Makes `follow` wait for webhooks by default. The first call of `notify` has the same effect. */
+  /** Makes `follow` wait for webhooks by default. The first call to `notify` has the same effect. */
   expectWebhooks(): void;
 
   /** Estimates how many milliseconds the service's clock is ahead of this machine's. */

@@ -161,7 +161,7 @@ const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 const MAX_NODES = 5_000;
 
-/** Prepares a schema for compiling: where possible, replaces its references by what they refer to. */
+/** Prepares a schema for compiling: where possible, replaces its references with what they refer to. */
 function prepareSchema(root: JsonSchema): JsonSchema {
   if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} nodes`);
   const unfolding = new Unfolding(root, MAX_NODES);

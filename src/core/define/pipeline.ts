@@ -60,12 +60,13 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   /** zod schema of the input. */
   readonly input: S;
   /**
-   * How a failed step affects other steps. `continue` skips the steps that use its result. `failFast` starts no further
-   * step. With `quorum(n)`, the run succeeds once n of the results that the pipeline returns exist. Default `continue`.
+   * How a failed step affects other steps. `continue` skips the steps that use its result. `failFast` starts no more
+   * steps. With `quorum(n)`, the run succeeds once n of the results that the pipeline returns exist. Default
+   * `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false` runs steps even if no requested result can use them any more. A step's own setting takes precedence.
+   * If `false`, steps run even if no requested result can use them anymore. A step's own setting takes precedence.
    * Default `true`: such steps are skipped and not paid for.
    */
   readonly prune?: boolean | undefined;

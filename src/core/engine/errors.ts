@@ -113,7 +113,7 @@ export class WalletShortError extends ShowrunnerError {
   }
 }
 
-/** A run with this id exists already, with a different pipeline, input, profile or tags. Nothing was submitted. */
+/** A run with this id already exists, with a different pipeline, input, profile or tags. Nothing was submitted. */
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;

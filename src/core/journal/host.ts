@@ -173,10 +173,10 @@ export function isInterrupted(row: RunRow, now: number): boolean {
 /** If a run is overdue by more than this, the engine is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** Returns true if a process works on the run or is expected to start soon. */
+/** Returns true if a process is working on the run or is expected to start soon. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // A finished or paused run wakes only for requests in progress. Until then, no process works on it.
+  // A finished or paused run wakes only for requests in progress. Until then, no process is working on it.
   const isAtRest = isRunFinal(status) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;

@@ -180,7 +180,7 @@ type Bounds = { readonly [annotation: string]: number };
 /** Amplitude of a quiet tone, because some services reject silence. */
 const QUIET = 6000;
 
-/** Makes a gray image or video, or a quiet tone, of the wanted size or the nearest allowed one. */
+/** Makes a gray image or video, or a quiet tone, of the requested size or the nearest allowed one. */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
   wanted: { readonly durationMs: number; readonly ratio: number; readonly sidePx?: number | undefined },

@@ -216,7 +216,7 @@ export const stepMachine = setup({
         "step.succeeded": "succeeded",
         "step.partial": "partial",
         "step.failed": "failed",
-        // The step has no job on the service, and no step that depends on it can succeed any more.
+        // The step has no job on the service, and no step that depends on it can succeed anymore.
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",

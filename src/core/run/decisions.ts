@@ -34,7 +34,7 @@ export function decisionEvents(state: RunState, { chosen, value, ...decision }: 
   ];
 }
 
-/** A decision that waits for a person. */
+/** A decision that is waiting for a person. */
 export interface OpenDecision {
   readonly step: string;
   /** The author's question; null if there is none. */

@@ -43,7 +43,10 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** Who reads the text about a run. `hasEngine` is true if workers continue runs when they are due. */
+/**
+ * Options for texts about a run. `audience` is who reads them. `hasEngine` is true if workers continue runs when they
+ * are due.
+ */
 export interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;

@@ -1,6 +1,6 @@
 /**
- * The document of a run, for every reader: programs of the operator (`show --json`) and callers of a server. Amounts are
- * US dollars as decimal text, instants are ISO 8601.
+ * The JSON document that describes a run, for the operator's programs (`show --json`) and for callers of a server.
+ * Amounts are decimal strings in US dollars. Times are ISO 8601.
  */
 import { z } from "zod";
 import type { Json } from "../plan/plan.ts";
@@ -222,7 +222,7 @@ const callerOutput = output.extend({
 /** An output file of a run, as a caller sees it. */
 export type CallerOutput = z.output<typeof callerOutput>;
 
-/** A run as its caller sees it. Only codes, files of the run and our own sentences are allowed in it. */
+/** A run as its caller sees it. It may contain only codes, the run's files, and predefined texts. */
 const callerDocument = run.extend({
   pause: pause.nullable(),
   step_count: z.int(),
@@ -238,7 +238,7 @@ const callerDocument = run.extend({
   ).describe("Steps that wait for a decision"),
 });
 
-/** A run as its caller sees it, without what only the operator may know. */
+/** A run as its caller sees it, without operator-only information. */
 export type CallerDocument = z.output<typeof callerDocument>;
 
 const runLine = callerDocument.pick({
@@ -262,7 +262,7 @@ const callerEvent = z.strictObject({
   reason: z.string().exactOptional().describe("Why the step has this status, or why the run is paused"),
 });
 
-/** An event of a run, without what only the operator may know. */
+/** An event of a run, without operator-only information. */
 export type CallerEvent = z.output<typeof callerEvent>;
 
 const stepProgress = z.strictObject({

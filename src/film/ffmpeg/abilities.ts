@@ -75,7 +75,7 @@ function names(text: string, line: RegExp): ReadonlySet<string> {
 
 type Program = "ffmpeg" | "ffprobe";
 
-/** Finds a program. Looks for ffprobe also beside the ffmpeg that `FFMPEG_PATH` names. */
+/** Finds a program. Also looks for ffprobe next to the ffmpeg that `FFMPEG_PATH` names. */
 async function findProgram(name: Program, env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   const named = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;
   if (named !== undefined && named !== "") return (await isProgram(named)) ? named : null;

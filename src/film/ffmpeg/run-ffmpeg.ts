@@ -20,7 +20,7 @@ export interface FfmpegCall {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** Set for a file that this program wrote. Otherwise, the first bytes show the demuxer. */
+    /** Set for a file that this program wrote. Otherwise, the demuxer is detected from the first bytes. */
     readonly demuxer?: string | undefined;
   }[];
   readonly args: readonly string[];

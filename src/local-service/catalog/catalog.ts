@@ -18,10 +18,10 @@ type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldPr
 
 export interface CompiledModel extends ModelDefinition {
   readonly check: InputCheck;
-  /** Checks the rules of the model's family. Call it before `check`, because `check` fills in default values. */
+  /** Checks the rules of the model's family. Call this before `check`, because `check` fills in default values. */
   readonly checkFamily: InputCheck;
   /**
-   * Checks whether the combination of fields is allowed. Call it before `check`, because `check` fills in default
+   * Checks whether the combination of fields is allowed. Call this before `check`, because `check` fills in default
    * values.
    */
   readonly checkCombination: InputCheck;

@@ -117,6 +117,6 @@ export type FaultKind = ParsedRule["kind"];
 
 export const faultsBody = z.strictObject({
   rules: z.array(faultRule).max(1000),
-  /** The same seed triggers the faults at the same matches. */
+  /** With the same seed, faults occur on the same matches. */
   seed: z.int().min(0).max(4_294_967_295).optional(),
 });

@@ -47,7 +47,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Call it inside a transaction. */
+/** Call this inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);

@@ -8,14 +8,14 @@ import {
   type RenderResult,
 } from "./contract.ts";
 
-/** Counts running decodes, because terminating a thread during a decode would report a memory leak. */
+/** Counts running decodes, because terminating a thread during a decode would be reported as a memory leak. */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
 }
 
 const PENDING = 0;
 const CLOSING = 1;
-/** After this time, a thread is terminated even if it still decodes. */
+/** After this time, a thread is terminated even if it is still decoding. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {

@@ -108,7 +108,7 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** Call it after the commit of the transaction that accepted the job. */
+    /** Call this after committing the transaction that accepted the job. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);

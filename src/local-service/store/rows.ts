@@ -58,7 +58,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** When the frame rate is first shown, or null if it is never hidden. */
+  /** When the frame rate becomes visible, in epoch milliseconds. Null if it is visible from the start. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }

@@ -38,7 +38,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
-  /** Call it after the commit of the transaction that made the delivery due. */
+  /** Call this after committing the transaction that made the delivery due. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.closed) return;

@@ -168,7 +168,7 @@ export interface PriceReport {
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Equal to `min`. Null if any job has no price in advance. */
+  /** Equal to `min` if every job has a known price; otherwise null. */
   readonly max: string | null;
   readonly why: string | null;
 }

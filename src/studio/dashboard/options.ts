@@ -46,7 +46,7 @@ export interface DashboardOptions {
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
-  /** Start of the commands that the page shows. Default: `showrunner`. */
+  /** Prefix of the commands that the page shows. Default: `showrunner`. */
   readonly launcher?: string | undefined;
   /** `reference` is the code that a reviewer saw with the error message. */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;

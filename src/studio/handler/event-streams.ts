@@ -261,7 +261,7 @@ class RunFeed {
     return events.length;
   }
 
-  /** Sends events that follow each other quickly as one state. */
+  /** Combines events in quick succession into one state update. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

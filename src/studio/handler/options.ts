@@ -80,7 +80,7 @@ export interface HandlerOptions {
 /** Handles every request under its prefix, in any server that uses `Request`, such as Hono, Next, Bun or Deno. */
 export interface Handler {
   (request: Request): Promise<Response>;
-  /** Continues runs that an earlier process left unfinished, and returns their ids. Call it once at startup. */
+  /** Continues runs that an earlier process left unfinished, and returns their ids. Call this once at startup. */
   resumeDue(): Promise<readonly string[]>;
   /** Ends open streams, so that the server can close. */
   close(): void;

@@ -188,7 +188,7 @@ export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unk
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
-/** Replaces the values that are files according to the schema. */
+/** Replaces each value that the schema declares as a file with the result of `replace`. */
 export async function withFiles(
   schema: { readonly [keyword: string]: unknown },
   value: unknown,

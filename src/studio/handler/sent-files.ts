@@ -46,7 +46,7 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed. Null unless the media store may still have a copy. */
+  /** When the file was removed, if the media store may still have a copy of it; otherwise null. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
@@ -280,7 +280,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks the file as used, so that no process removes its folder. */
+/** Marks the file as in use, so that no process removes its folder. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);

@@ -40,7 +40,7 @@ export interface McpOptions {
   /** Maximum cost of a job whose price is unknown in advance, in US dollars. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
-  /** Whether to ask the agent's user for decisions and higher costs. */
+  /** Whether to ask the agent's user for decisions and for approval of higher costs. */
   readonly mayAsk: boolean;
   readonly log: (text: string) => void;
 }
@@ -271,7 +271,7 @@ export class AgentSession {
     );
   }
 
-  /** Runs one start after another, because two starts with the same name must create only one run. */
+  /** Performs starts one at a time, because two starts with the same name must create only one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});

@@ -121,7 +121,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Drops lines that are too long or invalid, because they would end the transport. */
+/** Drops lines that are too long or invalid, because they would shut down the transport. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

@@ -430,7 +430,8 @@ type RunLevelEvent = {
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null; 
   readonly agreed?: AgreedQuote;
-} | SpendingReached | Paused | {
+} | SpendingReached | Paused
+| {
   readonly type: "run.resumed";
   readonly byItself?: true;
 } | {

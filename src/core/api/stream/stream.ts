@@ -160,7 +160,7 @@ export interface OpenStream {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
-  /** Cancels the time limit. Call it once the body has been read or abandoned. */
+  /** Cancels the time limit. Call this once the body has been read or abandoned. */
   release(): void;
   extend(): void;
   timedOut(): boolean;

@@ -82,7 +82,7 @@ export type Settled<I> = unknown extends I
           ? { readonly [K in keyof I]: Settled<I[K]> }
           : I;
 
-/** A job's input without handles. If the model is a plain id, it is any JSON. */
+/** A job's input without handles. If the model is a plain id, the input can be any JSON. */
 export type SettledInput<M extends ModelOrId> = M extends string
   ? { readonly [field: string]: Json | undefined }
   : Settled<InputOf<M>>;

@@ -27,7 +27,7 @@ export interface WorkOptions extends StepOptions {
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false` runs the step, and the steps that it needs, even if no requested result can use it any more. Default: the
+   * `false` runs the step, and the steps that it needs, even if no requested result can use it anymore. Default: the
    * pipeline's setting.
    */
   readonly prune?: boolean | undefined;

@@ -19,7 +19,9 @@ export interface AttachedParts {
   continues(state: RunState): boolean;
 }
 
-/** Returns a handle for a run that another process executes. If that process dies, this process takes over the run. */
+/**
+ * Returns a handle for a run that another process is executing. If that process dies, this process takes over the run.
+ */
 export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates(parts.store, runId, lastSeq);
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());

@@ -306,7 +306,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** Forgets earlier wake-ups. A wake-up from now on ends the next wait. */
+  /** Forgets earlier wake-ups. Only a wake-up after this call ends the next wait. */
   turn(): void {
     this.#isWoken = false;
   }

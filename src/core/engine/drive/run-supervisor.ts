@@ -32,7 +32,7 @@ export class RunSupervisor {
     return this.#driven.get(runId)?.handle;
   }
 
-  /** Returns the existing handle if this process already executes the run, unless `how` changes the run. */
+  /** Returns the existing handle if this process is already executing the run, unless `how` changes the run. */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const { runId } = known;

@@ -76,7 +76,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
 /** How long the service may take to list the job that an unanswered request created. */
 const ANSWERED_WITHIN_MS = 60_000;
 
-/** Looks for the job of a request whose step has changed. Returns null if the search has no certain result. */
+/** Looks for the job of a request whose step has changed. Returns null if the search is inconclusive. */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;

@@ -18,7 +18,10 @@ import {
 } from "./media-store.ts";
 import { type HeldMedia, heldMedia } from "./place-file.ts";
 
-/** Files up to this age count as recent, so the clock of the machine that stores them is not read. */
+/**
+ * A file that is younger than this by the local clock is not touched. For older files, the clock of the machine that
+ * stores them decides.
+ */
 const YOUNG_MS = GRACE_MS / 12;
 
 export interface FolderStore extends MediaStore {
@@ -79,7 +82,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Opening the store has already tested that it is writable. */
+  /** Does nothing, because opening the store already verified that it is writable. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {

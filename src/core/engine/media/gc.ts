@@ -21,7 +21,7 @@ export interface GcReport {
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
   /** Number of requests whose only reusable result was removed, so that a later run has to pay for them again. */
   readonly reusable: number;
-  /** Media that no run refers to any more. */
+  /** Media that no run refers to anymore. */
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;

@@ -57,7 +57,7 @@ interface Waiting {
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 const MOST_REMEMBERED = 1_000;
-/** Results of files up to this size, in bytes, are cached. */
+/** Results for files up to this size, in bytes, are cached by the file's hash. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {

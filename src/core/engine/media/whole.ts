@@ -263,7 +263,7 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Tolerance for writers that leave the frame with this header out of the stated size. */
+/** Tolerance for writers that do not count the frame that contains this header. */
 const XING_TOLERANCE_BYTES = 4_096;
 
 function statedMp3End(file: Bytes, at: number): number {

@@ -227,7 +227,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Returns an event for each cap whose use has just reached a percentage to report. */
+  /** Returns an event for each cap whose usage has just reached a reporting threshold. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {

@@ -18,7 +18,10 @@ export interface WalletReading {
   readonly mark: number;
 }
 
-/** Reads the wallet's balance. Rare reads are enough, because the journal adds up what runs reserve and are charged. */
+/**
+ * Reads the wallet's balance. Occasional reads are enough, because the journal records what runs reserve and are
+ * charged.
+ */
 export class Wallet {
   readonly #parts: {
     readonly client: Client;
@@ -109,7 +112,7 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of a run's jobs to look for before the key is considered to belong to another account. */
+/** Maximum number of a run's jobs to look up. If the service finds none of them, the key belongs to another account. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };

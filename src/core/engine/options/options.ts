@@ -248,7 +248,7 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether to also replace the text from before the `edit` in all other steps. If this is not set and the input of a
+   * Whether to also replace the old text of an edited field in all other steps. If this is not set and the input of a
    * local function, such as captions, contains the old text, the call is refused.
    */
   readonly everywhere?: boolean | undefined;
@@ -372,7 +372,7 @@ export interface ApproveDecision {
 
 export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
 
-/** A comment on a step that waits for a decision. */
+/** A comment on a step that is waiting for a decision. */
 export interface NewComment {
   /** The text; truncated to 2,000 characters. */
   readonly text: string;

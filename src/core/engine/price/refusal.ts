@@ -18,7 +18,10 @@ export function isRefusal(error: unknown): error is ApiError {
   return !retryable && status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 }
 
-/** Converts a refused estimate to plan problems. If only a placeholder was refused, the step stays valid under a condition. */
+/**
+ * Converts a refused estimate to plan problems. A refused placeholder becomes a condition instead, because the real
+ * value may be accepted.
+ */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
   error: ApiError,

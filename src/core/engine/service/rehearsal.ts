@@ -12,7 +12,7 @@ export type Substitutes = {
 
 const RENDER_MS = 10 * 60_000;
 
-/** Returns a model whose media the local service makes in the requested kind, size and length. */
+/** Returns a model for which the local service makes media of the requested kind, size and length. */
 export function renderingModel(serviceUrl: string, model: GenerateModel, step: GenerateStep): GenerateModel {
   const { provider, modelId } = model;
   const render = (options: CallOptions) => rendered(serviceUrl, step, options);

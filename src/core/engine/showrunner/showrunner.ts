@@ -112,9 +112,9 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * handle has the same type as the one from `run`. If this process already executes the run, returns the existing
-   * handle, and changes apply once the run has ended or paused. Throws {@link RunBusyError} while another process
-   * executes the run, and {@link AccountMismatchError} for a run of another account.
+   * handle has the same type as the one from `run`. If this process is already executing the run, returns the existing
+   * handle, and changes apply once the run has ended or paused. Throws {@link RunBusyError} while another process is
+   * executing the run, and {@link AccountMismatchError} for a run of another account.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -123,8 +123,9 @@ export interface Showrunner {
   /** Continues a run where its journal ends, with results of unknown type. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Returns a handle for any run, even if another process executes it. The handle only follows the run. Its `result()`
-   * settles when the run ends or pauses. `pipeline` only determines the result's type. Throws {@link RunUnknownError}.
+   * Returns a handle for any run, even if another process is executing it. The handle only follows the run. Its
+   * `result()` settles when the run ends or pauses. `pipeline` only determines the result's type. Throws
+   * {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -151,10 +152,10 @@ export interface Showrunner {
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
-   * Prepares the changes that a person's note asks for, to a step or to what an approval shows. Calls each step's
-   * `revise`, which returns changes to the step's input; steps without `revise` are rerun. Pass the result to
-   * {@link drift} or {@link rerunQuote} for the price, and to `resume` to apply it. The result is empty while any of
-   * these steps is in progress. Spends nothing and changes nothing.
+   * Prepares the changes that a person's note asks for. They affect the step or, for an approval, the steps that it
+   * shows. Calls each step's `revise`, which returns changes to the step's input; steps without `revise` are rerun.
+   * Pass the result to {@link drift} or {@link rerunQuote} for the price, and to `resume` to apply it. The result is
+   * empty while any of these steps is in progress. Spends nothing and changes nothing.
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
@@ -173,17 +174,17 @@ export interface Showrunner {
   expectedMs(step: PlanStep): number | null;
   /**
    * Lists all runs, or those that match the query, newest first. A run has the status `interrupted` if it should be
-   * running but no process executes it.
+   * running but no process is executing it.
    */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
-   * Lists this account's runs that can be resumed and that no process executes: interrupted runs, paused runs whose
+   * Lists this account's runs that can be resumed and that no process is executing: interrupted runs, paused runs whose
    * waiting time is over, and paused runs for which a decision has arrived since they were last stopped.
    */
   due(): Promise<readonly RunRow[]>;
   /**
    * Returns a run's report from the journal. The run has the status `interrupted` if it should be running but no
-   * process executes it.
+   * process is executing it.
    */
   show(runId: string): Promise<RunDocument>;
   /** Reads the run's events after `afterSeq` (default 0). With `follow`, waits for more until the run ends. */
@@ -229,7 +230,7 @@ export interface Showrunner {
    */
   reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   /**
-   * Removes old finished runs, then stored media that no run refers to any more. Keeps runs for which money is still
+   * Removes old finished runs, then stored media that no run refers to anymore. Keeps runs for which money is still
    * reserved, and the files in output folders.
    */
   gc(options?: GcOptions): Promise<GcReport>;
@@ -243,8 +244,8 @@ export interface Showrunner {
   /** Counts the API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
   /**
-   * Gracefully stops the runs that this process executes, delivers pending notifications, then closes the journal, the
-   * client and the embedded service.
+   * Gracefully stops the runs that this process is executing, delivers pending notifications, then closes the journal,
+   * the client and the embedded service.
    */
   close(): Promise<void>;
 }

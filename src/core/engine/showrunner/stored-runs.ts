@@ -95,7 +95,7 @@ export abstract class StoredRuns {
   async show(runId: string): Promise<RunDocument> {
     const row = await this.store.run(runId);
     const { state, seq } = await this.foreseen(runId);
-    // A newer event shows that a process executes the run.
+    // A newer event shows that a process is executing the run.
     const isStill = row !== null && row.lastSeq === seq;
     return runDocument(new RunView(state), { isInterrupted: isStill && isInterrupted(row, this.now()), seq });
   }

@@ -319,8 +319,8 @@ export interface SliceOptions {
 
 export interface Slice {
   /**
-   * The run's status. `busy`: another process executes the run. `left`: this process cannot execute it, and `message`
-   * says why.
+   * The run's status. `busy`: another process is executing the run. `left`: this process cannot execute it, and
+   * `message` says why.
    */
   readonly status: RunStatus | "busy" | "left";
   /**

@@ -138,7 +138,7 @@ export interface DecidedBy {
   readonly link?: string;
 }
 
-/** A comment on a step that waits for a decision. */
+/** A comment on a step that is waiting for a decision. */
 export interface Comment {
   readonly text: CleanText;
   /** The output that the comment is about; null if it is about everything shown. */

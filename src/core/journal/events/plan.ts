@@ -41,7 +41,7 @@ export type PlanEvent =
       /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;
     }
-  /** A rerun of the step's inputs produced identical results, so the step's earlier result is valid again. */
+  /** The steps that this step uses were rerun with identical results, so the step's earlier result is valid again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
   /** The result of an identical earlier request is reused, so this step submits nothing. */
   | {

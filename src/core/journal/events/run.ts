@@ -63,7 +63,9 @@ export type RunLevelEvent =
     }
   | SpendingReached
   | Paused
-  /** A paused run continues. `byItself` is true if a late request ended, so that nobody had to resume the run. */
+  /**
+   * A paused run continues. `byItself` is true if nobody resumed the run: it continued because a late request ended.
+   */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /** The service or the media bucket became unreachable, or another server responds instead. */
   | {

@@ -271,7 +271,7 @@ export function shown(shows: readonly Reference[], yields: Yield, known: Known):
 
 interface Accepts {
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** What to suggest instead of an asset of the account. Null if assets are allowed. */
+  /** What to suggest instead of one of the account's assets. Null if assets are allowed. */
   readonly assets: string | null;
 }
 

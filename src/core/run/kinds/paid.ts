@@ -26,7 +26,7 @@ export interface PaidKind<S extends PaidStep> {
   readonly worksFrom: "intendedAt" | "submittedAt";
   /** Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent. */
   begin(plan: S, step: StepState, last: AttemptState | null, builder: DecisionBuilder): void;
-  /** Handles a request that may have been sent, although nothing waits for its answer any more. */
+  /** Handles a request that may have been sent, even though nothing is waiting for its answer anymore. */
   unanswered(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void;
   poll?(plan: S, attempt: AttemptState): Command;
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };

@@ -4,7 +4,7 @@ import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Call it only in a worker thread, because it decodes the file. */
+/** Call this only in a worker thread, because it decodes the file. */
 export async function probeFile(path: string): Promise<ProbeResult> {
   let announced: AnnouncedMedia | undefined;
   try {

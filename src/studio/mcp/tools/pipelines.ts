@@ -144,7 +144,10 @@ function planned(session: AgentSession, quote: Quote) {
 
 type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
 
-/** Never allows more than agents have left. */
+/**
+ * Asks the agent's user whether the run may exceed the limit per run. Returns the agreed maximum, which is never more
+ * than what is left of the agents' budget.
+ */
 async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
   const { runBudgetMicros } = session.options;
   if (person === null || runBudgetMicros === null) return null;

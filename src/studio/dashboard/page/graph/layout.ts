@@ -132,7 +132,7 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
   }
 }
 
-/** Sorts nodes with the same rank and neighbors by plan order. */
+/** Sorts nodes that have the same rank, size and neighbors by plan order. */
 function putInOrder(
   placed: Map<string, Placed>,
   { nodes, arrows, direction }: Sketch,

@@ -250,7 +250,7 @@ interface Props {
 function ApproveAll({ items, onClose }: Props) {
   const approve = async () => {
     for (const [position, { run, step }] of items.entries()) {
-      // A run's last decision resumes the run if no process executes it.
+      // A run's last decision resumes the run if no process is executing it.
       const goOn = !items.slice(position + 1).some((other) => other.run === run);
       await post(`${runPath(run)}/approve`, { step, note: "", goOn });
     }

@@ -88,7 +88,7 @@ export function useDecision(
     askSure,
     isRedoOpen,
     openRedo,
-    /** Approves the step. With `goOn`, also resumes the run if no process executes it. */
+    /** Approves the step. With `goOn`, also resumes the run if no process is executing it. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })

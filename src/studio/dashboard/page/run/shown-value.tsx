@@ -52,7 +52,7 @@ interface EntryProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Loads the whole value, because the value shown may be cut. */
+/** Loads the whole value, because the value shown may be truncated. */
 function ValueEntry({ runId, step, label, changed, onChange }: EntryProps) {
   const path = `${runPath(runId)}/shown-value?step=${encodeURIComponent(step)}`;
   const loaded = useLoaded((signal) => get<Shown>(path, signal), [path]);
