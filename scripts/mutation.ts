@@ -8,44 +8,16 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { filesOf, GROUPS } from "../test/mutation/files.ts";
 import { sampleOf } from "../test/mutation/sample.ts";
 import { type Judged, judgedIn, scoresBy, survivorText } from "../test/mutation/score.ts";
 
 /** Percentage of the tested mutants that tests must kill. */
 const WANTED = 80;
 const TENTHS = Array.from({ length: 10 }, (_, index) => `${index + 1}/10`);
-
-interface Group {
-  readonly mutate: readonly string[];
-  /** Test files, relative to `test`. */
-  readonly tests: readonly string[];
-}
-
-const groups: Readonly<Record<string, Group>> = {
-  lifecycle: {
-    mutate: ["src/core/lifecycle/*.ts"],
-    tests: ["{core/lifecycle,docs}/{tables,stately,lifecycle}.test.ts"],
-  },
-  plan: {
-    mutate: ["src/core/plan/**/*.ts"],
-    tests: [
-      "core/{plan,define}/*.test.ts",
-      "core/catalog/{validate,diff}.test.ts",
-      "core/run/{revise,simulated-time,result-cache,took}.test.ts",
-    ],
-  },
-  // Leaves out the tests of `define/steps/rewrite.ts`, which throws when Stryker instruments it.
-  define: { mutate: ["src/core/define/**/*.ts"], tests: ["core/{plan,define}/!(rewrites).test.ts"] },
-  fold: {
-    mutate: [...["events", "state"].map((name) => `src/core/journal/${name}.ts`), "src/core/journal/events/*.ts"],
-    tests: ["core/run/*.test.ts", "core/journal/{fold,replan,overcharge,event-texts}.test.ts"],
-  },
-  decide: { mutate: ["src/core/run/*.ts", "src/core/run/kinds/*.ts"], tests: ["core/run/*.test.ts"] },
-  view: { mutate: ["src/core/view/*.ts"], tests: ["core/view/*.test.ts"] },
-};
 
 const root = join(import.meta.dirname, "..");
 const kept = join(root, "coverage", "mutation");
@@ -54,15 +26,15 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { sample: { type: "string" }, concurrency: { type: "string", default: "1" } },
 });
-const unknown = positionals.filter((name) => groups[name] === undefined);
-if (unknown.length > 0) throw new Error(`Unknown group ${unknown.join(", ")}; use ${Object.keys(groups).join(", ")}.`);
+const unknown = positionals.filter((name) => GROUPS[name] === undefined);
+if (unknown.length > 0) throw new Error(`Unknown group ${unknown.join(", ")}; use ${Object.keys(GROUPS).join(", ")}.`);
 const stryker = join(root, "test", "mutation", "node_modules", "@stryker-mutator", "core", "bin", "stryker.js");
 if (!existsSync(stryker)) throw new Error("Stryker is not installed; run `npm run mutation`, which installs it.");
 
-const names = positionals.length === 0 ? Object.keys(groups) : positionals;
+const names = positionals.length === 0 ? Object.keys(GROUPS) : positionals;
 const parts = values.sample === undefined ? TENTHS : [values.sample];
 const text = textOfCore();
-const judged = names.flatMap((name) => parts.flatMap((part) => judge(name, groups[name]!, part)));
+const judged = names.flatMap((name) => parts.flatMap((part) => judge(name, part)));
 console.table(scoresBy(judged, ({ file }) => file));
 const folders = scoresBy(judged, ({ file }) => file.slice(0, file.lastIndexOf("/")));
 console.table({ ...folders, ...scoresBy(judged, () => "the whole") });
@@ -75,7 +47,8 @@ if (low.length > 0) {
 }
 
 /** Tests one part of a group, or reads its stored result. */
-function judge(name: string, { mutate, tests }: Group, part: string): readonly Judged[] {
+function judge(name: string, part: string): readonly Judged[] {
+  const { mutate, tests } = GROUPS[name]!;
   const sample = sampleOf(part);
   const file = join(kept, `${name}-${sample.part}-of-${sample.of}-${text}.json`);
   if (!existsSync(file)) {
@@ -107,15 +80,10 @@ function judge(name: string, { mutate, tests }: Group, part: string): readonly J
 
 /** Hashes all files that can affect a result. */
 function textOfCore(): string {
-  const files = globSync(
-    [
-      "src/core/{define,plan,lifecycle,run,journal}/**/*.ts",
-      "test/{core/{define,plan,lifecycle,run,journal,catalog},mutation}/**/*.{ts,js}",
-      ...["package-lock.json", "docs/lifecycle.md"],
-    ],
-    { cwd: root, exclude: ["**/node_modules/**"] },
-  ).sort();
+  const code = ["src/core/**/*.ts", "test/{core,support}/**/*.ts", "test/mutation/*.{ts,js}"];
+  const files = filesOf([...code, "docs/lifecycle.md", "package-lock.json"]);
   const hash = createHash("sha256");
-  for (const file of files) hash.update(file).update(readFileSync(join(root, file)));
+  for (const file of files.filter((path) => !path.includes("node_modules/")))
+    hash.update(file).update(readFileSync(join(root, file)));
   return hash.digest("hex").slice(0, 12);
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isIn, sampleOf } from "./sample.ts";
-import { outcomeOf, type Suite, suiteIn } from "./test-suite.ts";
+import { fileOf, outcomeOf, type Suite, suiteIn } from "./test-suite.ts";
 
 /** Global state that code with mutants reads and updates. */
 interface Switch {
@@ -48,20 +48,20 @@ class InProcessRunner {
   }
 
   async init(): Promise<void> {
-    this.#suite = await suiteIn(process.cwd(), process.env.SHOWRUNNER_MUTATION_TESTS ?? "");
+    this.#suite = await suiteIn(process.cwd(), (process.env.SHOWRUNNER_MUTATION_TESTS ?? "").split(","));
     // Not when this is the second process, or comes after one that was stopped.
     if (!existsSync(this.#reached)) writeFileSync(this.#reached, JSON.stringify(await this.#coverage()));
   }
 
-  /** Runs each test with fresh modules, so that code whose result is cached is reached by every test. */
+  /** Runs each test file with fresh modules, so that every file reaches code whose result is cached. */
   async #coverage() {
     const own = this.#switch;
-    for (let position = 0, count = 1; position < count; position++) {
-      const all = this.#suite();
-      count = all.length;
-      own.currentTestId = all[position]!.id;
-      await outcomeOf(all[position]!);
-      own.currentTestId = undefined;
+    for (const file of new Set(this.#suite().map(fileOf))) {
+      for (const test of this.#suite().filter((one) => fileOf(one) === file)) {
+        own.currentTestId = test.id;
+        await outcomeOf(test);
+        own.currentTestId = undefined;
+      }
     }
     return own.mutantCoverage;
   }
@@ -89,10 +89,11 @@ class InProcessRunner {
     const own = this.#switch;
     Object.assign(own, { hitCount: 0, hitLimit, activeMutant: mutantActivation === "static" ? mutant.id : undefined });
     try {
-      const reached = testFilter === undefined ? null : new Set(testFilter);
+      // A cached result hides from later tests of its file what they depend on, so all tests of the file are run.
+      const reached = testFilter === undefined ? null : new Set(testFilter.map((id) => fileOf({ id })));
       const times = JSON.parse(readFileSync(this.#times, "utf8")) as Readonly<Record<string, number>>;
       const tests = this.#suite()
-        .filter(({ id }) => reached?.has(id) !== false)
+        .filter((test) => reached?.has(fileOf(test)) !== false)
         .sort((one, other) => (times[one.id] ?? 0) - (times[other.id] ?? 0));
       own.activeMutant = mutant.id;
       for (const [position, test] of tests.entries()) {

@@ -2,7 +2,7 @@
  * Bundles the tests of a group and their imports into one script, which is evaluated again for each mutant. State that a
  * mutant left in a module does not affect the next mutant, and no mutant requires a new process.
  */
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -21,17 +21,19 @@ export interface Test {
   run(): unknown;
 }
 
+export function fileOf({ id }: Pick<Test, "id">): string {
+  return id.split(" > ")[0]!;
+}
+
 /** Evaluates the script and returns its tests. */
 export type Suite = () => readonly Test[];
 
-/** Tests that are left out, because they start compilers or write journals to disk, as long tests do. */
-const ELSEWHERE = ["core/define/hovers", "core/define/messages", "core/journal/snapshot"];
 const ENTRY = "tests-of-the-group";
 
-/** Bundles the matching tests of a folder. `patterns` are relative to its `test` folder. */
-export async function suiteIn(folder: string, patterns: string): Promise<Suite> {
+/** Bundles test files of a folder. */
+export async function suiteIn(folder: string, files: readonly string[]): Promise<Suite> {
   const kept = join(folder, "tests-of-the-group.cjs");
-  const code = readIfThere(kept) ?? (await bundled(folder, patterns));
+  const code = readIfThere(kept) ?? (await bundled(folder, files));
   writeFileSync(kept, code);
   const script = new Script(`(function (require, module, exports, __filename) {${code}\n})`, { filename: kept });
   return () => {
@@ -56,22 +58,17 @@ function readIfThere(file: string): string | null {
   }
 }
 
-async function bundled(folder: string, patterns: string): Promise<string> {
-  const tests = join(folder, "test");
-  const files = globSync(`{${patterns},none}`, { cwd: tests })
-    .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => !/\.(long|full)\.test\.ts$/.test(path) && !ELSEWHERE.includes(path.replace(".test.ts", "")))
-    .sort();
+async function bundled(folder: string, files: readonly string[]): Promise<string> {
   const whole: Plugin = {
     name: ENTRY,
     enforce: "pre",
     resolveId: (id) => (id === ENTRY ? id : null),
     load: (id) =>
-      id === ENTRY ? files.map((file) => `import ${JSON.stringify(join(tests, file))};`).join("\n") : null,
+      id === ENTRY ? files.map((file) => `import ${JSON.stringify(join(folder, file))};`).join("\n") : null,
     transform(code, id) {
       const own = code.replaceAll("import.meta.dirname", JSON.stringify(dirname(id)));
       return id.endsWith(".test.ts")
-        ? `import { file as begins } from "vitest"; begins(${JSON.stringify(relative(tests, id))});\n${own}`
+        ? `import { file as begins } from "vitest"; begins(${JSON.stringify(relative(folder, id))});\n${own}`
         : own;
     },
   };
