@@ -130,45 +130,34 @@ describe("a request to a provider", () => {
 });
 
 describe("the input of a request to a provider", () => {
-  test.each<[string, object, object, readonly string[]]>([
-    ["no object", painter, [], ["input: the input must be an object, such as { prompt: … }"]],
+  const media = "expects media, not text; pass upload(…), or the handle of a step that makes the file";
+  const fields = "the accepted fields are prompt, n, size, aspectRatio, seed, files, mask, providerOptions";
+  const url = "https://example.com/a.png";
+  test.each<[string, object, object, string]>([
+    ["no object", painter, [], "input: the input must be an object, such as { prompt: … }"],
     [
       "a field of another kind of model",
       painter,
       { prompt: "x", text: "y" },
-      [
-        "input.text: image models do not accept text; the accepted fields are prompt, n, size, aspectRatio, seed, files, mask, providerOptions",
-      ],
+      `input.text: image models do not accept text; ${fields}`,
     ],
     [
       "a mistyped field",
       camera,
       { prompt: "x", resolutoin: "720p" },
-      ["input.resolutoin: video models do not accept resolutoin; did you mean resolution?"],
+      "input.resolutoin: video models do not accept resolutoin; did you mean resolution?",
     ],
-    ["speech without text", speaker, { voice: "v" }, ["input.text: `text` is missing; set it to the words to say"]],
-    [
-      "a link in place of a picture",
-      camera,
-      { prompt: "x", image: "https://example.com/a.png" },
-      ["input.image: image expects media, not text; pass upload(…), or the handle of a step that makes the file"],
-    ],
-    [
-      "a link among pictures",
-      painter,
-      { prompt: "x", files: [["https://example.com/a.png"]] },
-      ["input.files: files expects media, not text; pass upload(…), or the handle of a step that makes the file"],
-    ],
+    ["speech without text", speaker, { voice: "v" }, "input.text: `text` is missing; set it to the words to say"],
+    ["a link in place of a picture", camera, { prompt: "x", image: url }, `input.image: image ${media}`],
+    ["a link among pictures", painter, { prompt: "x", files: [[url]] }, `input.files: files ${media}`],
     [
       "a link in a frame",
       camera,
-      { prompt: "x", frameImages: [{ frameType: "first", image: "https://example.com/a.png" }] },
-      [
-        "input.frameImages: frameImages expects media, not text; pass upload(…), or the handle of a step that makes the file",
-      ],
+      { prompt: "x", frameImages: [{ frameType: "first", image: url }] },
+      `input.frameImages: frameImages ${media}`,
     ],
   ])("%s is refused with its field", (_, of, input, expected) => {
-    expect(texts(request(of, input))).toEqual(expected);
+    expect(texts(request(of, input))).toEqual([expected]);
   });
 
   test.each<[string, object, (uses: Sources) => object, readonly string[]]>([
@@ -211,26 +200,22 @@ describe("the input of a request to a provider", () => {
     expect(texts(request(of, input))).toEqual(expected);
   });
 
-  test.each<[unknown, object, readonly string[]]>([
-    [0, painter, ["input.n: n must be a whole number of at least 1, and not a step's value"]],
-    [1.5, painter, ["input.n: n must be a whole number of at least 1, and not a step's value"]],
-    ["2", painter, ["input.n: n must be a whole number of at least 1, and not a step's value"]],
-    [5, painter, ["input.n: n is at most 4 for this model; add steps for more outputs"]],
-    [2, camera, ["input.n: n is at most 1 for this model; add steps for more outputs"]],
-    [4, painter, []],
-    [1, { ...painter, maxImagesPerCall: undefined }, []],
-    [
-      2,
-      { ...painter, maxImagesPerCall: undefined },
-      ["input.n: n is at most 1 for this model; add steps for more outputs"],
-    ],
-    [
-      9,
-      { ...painter, maxImagesPerCall: () => 4 },
-      ["input.n: n is at most 4 for this model; add steps for more outputs"],
-    ],
-    [9, { ...painter, maxImagesPerCall: () => null }, []],
-  ])("n: %j", (n, of, expected) => {
+  const whole = "n must be a whole number of at least 1, and not a step's value";
+  const atMost = (count: number) => `n is at most ${count} for this model; add steps for more outputs`;
+  const unbounded = { ...painter, maxImagesPerCall: undefined };
+  test.each<[unknown, object, string | null]>([
+    [0, painter, whole],
+    [1.5, painter, whole],
+    ["2", painter, whole],
+    [5, painter, atMost(4)],
+    [2, camera, atMost(1)],
+    [4, painter, null],
+    [1, unbounded, null],
+    [2, unbounded, atMost(1)],
+    [9, { ...painter, maxImagesPerCall: () => 4 }, atMost(4)],
+    [9, { ...painter, maxImagesPerCall: () => null }, null],
+  ])("n: %j", (n, of, problem) => {
+    const expected = problem === null ? [] : [`input.n: ${problem}`];
     expect(texts(request(of, { prompt: "x", n }))).toEqual(expected);
   });
 });

@@ -6,16 +6,20 @@ import type { FileFacts, Json, Plan, PlanStep, Problem } from "../../../../src/c
 import { builtInCatalog } from "../../../support/built-in-catalog.ts";
 
 const catalog = builtInCatalog();
-const facts = (contentType: string): FileFacts => ({
-  ...{ path: "/somewhere", sha256: "a".repeat(64), sizeBytes: 9, contentType },
+const facts = (contentType: string, sizeBytes = 9): FileFacts => ({
+  ...{ path: "/somewhere", sha256: "a".repeat(64), sizeBytes, contentType },
 });
 
-/** The context for plans in these tests: the local service's models, and two files. */
+/** The context for plans in these tests: the local service's models, and some files. */
 export const context: PlanContext = {
   catalog,
   files: new Map([
     ["a.wav", facts("audio/wav")],
     ["a.png", facts("image/png")],
+    ["large.png", facts("image/png", 20_000_000)],
+    ["no-ending", facts("image/png")],
+    ["text.png", facts("application/octet-stream")],
+    ["gone.png", { error: "gone.png does not exist" }],
   ]),
 };
 
