@@ -1,20 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { offered, positionOf } from "../../../src/core/run/kinds/approve.ts";
 import { runKind } from "../../../src/core/run/kinds/index.ts";
 import { candidatesOf } from "../../../src/core/run/kinds/pick.ts";
-import { failedTry } from "./support/attempts.ts";
-import { decidedOf, NOW, runningState } from "./support/decided.ts";
+import { copy, failedTry, output } from "./support/attempts.ts";
+import { decidedOf, NOW, runningState, type Steps } from "./support/decided.ts";
 import { job, policy, ref } from "./support/plans.ts";
 import { gate, generate, pick, task, upload, uploadRef, valueRef } from "./support/steps.ts";
 
-type Steps = readonly (readonly [PlanStep, object?])[];
-const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
-const output = (index: number, more: object = {}) => ({
-  ...{ index, status: "COMPLETED", phase: "downloaded", voiceId: null, copy, error: null },
-  ...more,
-});
 const made = (...outputs: readonly object[]) => ({ status: "succeeded", outputs });
 const skipped = { status: "skipped", reason: "not wanted", skippedByCondition: true };
 const failed = { status: "failed", reason: "no" };

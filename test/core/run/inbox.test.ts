@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/events.ts";
 import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
 import type { InboxMessage } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { inboxEvents, inOrder, workOf } from "../../../src/core/run/inbox.ts";
-import { planned } from "../journal/samples.ts";
-import { job, planOf, ref } from "./support/plans.ts";
+import { jobs, runningState } from "./support/decided.ts";
+import { job, ref } from "./support/plans.ts";
 import { gate, generate, pick, task, uploadRef, valueRef } from "./support/steps.ts";
 
 const made = (count: number) => ({
@@ -15,14 +14,6 @@ const made = (count: number) => ({
 });
 const open = { status: "running" };
 
-function stateOf(steps: readonly (readonly [PlanStep, object?])[], more: object = {}): RunState {
-  const plan = planOf(steps.map(([step]) => step));
-  const state = newRun("r", { ...planned(), plan }, 0);
-  Object.assign(state, { status: "running" }, more);
-  for (const [{ path }, own] of steps) Object.assign(state.steps[path]!, own);
-  return state;
-}
-
 const told = (state: RunState, message: InboxMessage) => inboxEvents(state, { id: 4, at: 9, message });
 const pausedFor = (reason: string) => ({ status: "paused", pause: { reason } });
 const resumed = { type: "run.resumed" };
@@ -30,7 +21,7 @@ const refused = (step: string, what: string, message: string) => ({ type: "messa
 
 describe("a stop", () => {
   const stop = { type: "run.paused", reason: "stopped", message: "stopped on request", request: { id: 4, at: 9 } };
-  const stopped = (more: object) => told(stateOf([], more), { type: "stop" });
+  const stopped = (more: object) => told(runningState([], more), { type: "stop" });
 
   test.each([
     ["running", {}, [stop]],
@@ -48,7 +39,7 @@ describe("a stop", () => {
 describe("an adoption", () => {
   const lost = { status: "unresolved", attempts: [{ n: 1, phase: "unresolved" }] };
   const adopt = (step: string, own: object, more: object = {}) =>
-    told(stateOf([[job("a"), own]], more), { type: "adopt", step, jobId: "j9" });
+    told(runningState([[job("a"), own]], more), { type: "adopt", step, jobId: "j9" });
   const adopted = { type: "job.adopted", step: "a", attempt: 1, jobId: "j9" };
 
   test("gives the job to the attempt that nobody knows the outcome of", () => {
@@ -78,10 +69,7 @@ describe("an adoption", () => {
   test("of the job that the step has already is none; of another step's job it is refused", () => {
     const known = { n: 1, phase: "inQueue", jobId: "j9" };
     expect(adopt("a", { attempts: [known] })).toEqual([]);
-    const both = stateOf([
-      [job("a"), lost],
-      [job("b"), { attempts: [known] }],
-    ]);
+    const both = runningState(jobs({ a: lost, b: { attempts: [known] } }));
     const why = "j9 already belongs to another step";
     expect(told(both, { type: "adopt", step: "a", jobId: "j9" })).toEqual([refused("a", "adoption", why)]);
   });
@@ -103,7 +91,7 @@ describe("a decision", () => {
     { step: "v", index: 2 },
   ];
   const waiting = (choose: boolean, own: object = open, more: object = {}, list = shows) =>
-    stateOf(
+    runningState(
       [
         [job("a"), made(2)],
         [job("f"), made(0)],
@@ -209,7 +197,7 @@ describe("work that another process performed", () => {
   const events = [{ type: "task.completed", step: "cut", value: 1, files: [] }] as const;
   const message = { type: "performed", command: "task:cut", events } as const;
   const state = (own: object = open, more: object = {}) =>
-    stateOf(
+    runningState(
       [
         [job("a"), made(1)],
         [cut, own],
@@ -239,7 +227,7 @@ describe("work that another process performed", () => {
   test("is another with each failed try, another version, or another input, of functions that score too", () => {
     const of = (step: PlanStep, count: number, failures: number) =>
       workOf(
-        stateOf([
+        runningState([
           [job("a"), made(count)],
           [step, { ...open, attempts: Array(failures).fill(newAttempt(1, "try")) }],
         ]),
@@ -261,7 +249,7 @@ describe("an answer that a provider gave to an earlier holder of the run", () =>
   const unresolved = { n: 1, key: "sr1_1", phase: "unresolved" };
   const sent = { ...unresolved, phase: "submitting.sent" };
   const answered = (attempts: readonly object[], more: object = {}, plan = generate("still")) =>
-    told(stateOf([[plan, { status: "running", attempts }]], more), message as never);
+    told(runningState([[plan, { status: "running", attempts }]], more), message as never);
 
   test("counts while nobody knows of another, and sets the run going that rested for it", () => {
     expect(answered([unresolved])).toEqual([submitted]);
@@ -288,5 +276,5 @@ describe("an answer that a provider gave to an earlier holder of the run", () =>
 });
 
 test("a hint from the service is only a reason to look", () => {
-  expect(told(stateOf([]), { type: "hint", jobId: "j" } as never)).toEqual([]);
+  expect(told(runningState([]), { type: "hint", jobId: "j" } as never)).toEqual([]);
 });

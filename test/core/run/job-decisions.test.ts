@@ -1,14 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { newRun, type RunEvent } from "../../../src/core/journal/events.ts";
-import type { AttemptState } from "../../../src/core/journal/state.ts";
-import type { Command } from "../../../src/core/run/command.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
-import { decide } from "../../../src/core/run/scheduler.ts";
-import { planned } from "../journal/samples.ts";
-import { job, planOf, ref } from "./support/plans.ts";
+import { decidedOf, HOUR_MS, NOW, runningState } from "./support/decided.ts";
+import { job, ref } from "./support/plans.ts";
 
-const HOUR_MS = 3_600_000;
-const NOW = 100 * HOUR_MS;
 const sent = {
   ...{ n: 1, key: "sr1_k", model: "image-1", input: { prompt: "a" }, jobId: "j1", error: null, outputs: [] },
   ...{ quote: { costMicros: 40_000, basis: "quoted" }, holdMicros: 40_000, expectedMicros: 40_000, costMicros: null },
@@ -19,25 +13,15 @@ const output = { index: 0, status: "COMPLETED", phase: "available", voiceId: nul
 
 /** What is decided of a job whose attempt is as given. */
 function decided(attempt: object, context: Partial<DecideContext> = {}, isUnresolved = false) {
-  const plan = planOf([job("a", {}, { keep: false })], { a: ref("a") });
-  const state = newRun("r", { ...planned(), plan }, 0);
-  state.status = "running";
-  state.heldMicros = 40_000;
-  Object.assign(state.steps.a!, { status: isUnresolved ? "unresolved" : "running", startedAt: 1 });
-  state.steps.a!.attempts.push({ ...sent, ...attempt } as unknown as AttemptState);
-  const { events, commands } = decide(state, {
-    now: NOW,
-    order: plan.steps,
-    active: new Set(),
-    notBefore: new Map(),
-    unsent: new Set(),
-    idempotencyWindowMs: 24 * HOUR_MS,
-    ...context,
-  });
-  return { events: events.filter((event) => "step" in event), commands } as {
-    events: readonly RunEvent[];
-    commands: readonly Command[];
+  const step = {
+    status: isUnresolved ? "unresolved" : "running",
+    startedAt: 1,
+    attempts: [{ ...sent, ...attempt }],
   };
+  const returns = { a: ref("a") };
+  const state = runningState([[job("a", {}, { keep: false }), step]], { heldMicros: 40_000 }, { returns });
+  const { events, commands } = decidedOf(state, context);
+  return { events: events.filter((event) => "step" in event), commands };
 }
 
 const ended = (attempt: object, context: Partial<DecideContext> = {}) =>

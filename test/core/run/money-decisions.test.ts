@@ -4,30 +4,18 @@ import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import type { Headroom } from "../../../src/core/run/money.ts";
-import { failedTry } from "./support/attempts.ts";
-import { decidedOf, NOW, runningState } from "./support/decided.ts";
+import { attempt as anAttempt, failedTry, uncopied } from "./support/attempts.ts";
+import { decidedOf, NOW, runningState, type Steps } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, task } from "./support/steps.ts";
 
 const quote = { costMicros: 100, basis: "quoted" };
 const priced = { attempts: [{ n: 1, phase: "priced", money: "none", quote, holdMicros: 0, key: null, outputs: [] }] };
-const attempt = (phase: string, money: string, holdMicros: number, more: object = {}) => ({
-  ...{
-    n: 1,
-    phase,
-    money,
-    holdMicros,
-    quote,
-    key: "k",
-    model: "m",
-    input: {},
-    jobId: "j",
-    costMicros: null,
-    outputs: [],
-    error: null,
-  },
-  ...{ intendedAt: NOW, lastSentAt: NOW, completedAt: null, submittedAt: NOW, unresolved: null, ...more },
-});
+const attempt = (phase: string, money: string, holdMicros: number, more: object = {}) =>
+  anAttempt(1, {
+    ...{ phase, money, holdMicros, quote, key: "k", costMicros: null, completedAt: null, unresolved: null },
+    ...{ intendedAt: NOW, lastSentAt: NOW, submittedAt: NOW, ...more },
+  });
 const inQueue = (holdMicros: number) => ({ status: "running", attempts: [attempt("inQueue", "held", holdMicros)] });
 const active = new Set(["follow:b#1"]);
 
@@ -178,7 +166,7 @@ describe("a run in which nothing follows", () => {
     reason,
     attempts: [attempt("unresolved", "held", 5, { unresolved: "too old" })],
   });
-  const pauseOf = (steps: readonly (readonly [PlanStep, object?])[]) => decidedOf(runningState(steps)).events;
+  const pauseOf = (steps: Steps) => decidedOf(runningState(steps)).events;
 
   test("waits for who knows what became of a submit", () => {
     const next = "up to $0.000005 stays reserved. Say which job it is: showrunner adopt r a <job-id|none>";
@@ -214,17 +202,7 @@ test("what ends in a turn lets nothing new begin in it, while all that is on the
     [job("b"), inQueue(5)],
     [job("c"), priced],
     [job("d"), { status: "running", attempts: [attempt("submitting.unknown", "held", 5)] }],
-    [
-      job("e"),
-      {
-        status: "succeeded",
-        attempts: [
-          attempt("completed", "held", 5, {
-            outputs: [{ index: 0, phase: "available", status: "COMPLETED", voiceId: null, copy: null }],
-          }),
-        ],
-      },
-    ],
+    [job("e"), { status: "succeeded", attempts: [attempt("completed", "held", 5, { outputs: [uncopied(0)] })] }],
   ] as const;
   const { events, commands } = decidedOf(runningState(steps));
   expect(events).toEqual([{ type: "step.finished", step: "a", status: "failed", reason: "the job failed" }]);
@@ -249,12 +227,9 @@ describe("a local function", () => {
   test("is begun, run again after a crash, and over once it has a value", () => {
     expect(of({})).toEqual({ events: [{ type: "step.started", step: "cut" }], commands: [run], wakeAt: null });
     expect(of({ status: "running" })).toEqual({ events: [], commands: [run], wakeAt: null });
-    expect(of({ status: "running" }, 3, {}, { active: new Set(["task:cut"]) })).toEqual({
-      events: [],
-      commands: [],
-      wakeAt: null,
-    });
-    expect(of({}, 3, { status: "paused" })).toEqual({ events: [], commands: [], wakeAt: null });
+    const nothing = { events: [], commands: [], wakeAt: null };
+    expect(of({ status: "running" }, 3, {}, { active: new Set(["task:cut"]) })).toEqual(nothing);
+    expect(of({}, 3, { status: "paused" })).toEqual(nothing);
     expect(of({ status: "running" }, 3, { status: "paused" }).commands).toEqual([]);
     expect(of({ status: "running", value: 0 }).events).toEqual([
       { type: "step.finished", step: "cut", status: "succeeded", reason: null },
@@ -262,11 +237,8 @@ describe("a local function", () => {
   });
 
   test("is tried again after a second that doubles each time, as often as its policy says", () => {
-    expect([of(tried(1, NOW)).wakeAt, of(tried(2, NOW)).wakeAt, of(tried(3, NOW), 9).wakeAt]).toEqual([
-      NOW + 1_000,
-      NOW + 2_000,
-      NOW + 4_000,
-    ]);
+    const waits = [1, 2, 3].map((times) => of(tried(times, NOW), 9).wakeAt! - NOW);
+    expect(waits).toEqual([1_000, 2_000, 4_000]);
     expect(of(tried(1, NOW - 1_000)).commands).toEqual([run]);
     expect(of(tried(3)).events).toEqual([{ type: "step.finished", step: "cut", status: "failed", reason: "no" }]);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/events.ts";
 import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
+import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import {
   type CapTerms,
   type Headroom,
@@ -13,8 +13,8 @@ import {
   raisedHolds,
   whyRaised,
 } from "../../../src/core/run/money.ts";
-import { planned } from "../journal/samples.ts";
-import { job, planOf } from "./support/plans.ts";
+import { runningState } from "./support/decided.ts";
+import { job } from "./support/plans.ts";
 
 const daily: CapTerms = {
   what: "cap",
@@ -96,23 +96,11 @@ test("a hold above its quote is explained, one at or below it is not", () => {
 
 /** Two steps in a group and one beside it, each with an attempt that holds money. */
 function holding(changes: Readonly<Record<string, object>> = {}): RunState {
-  const names = ["a/x", "a/y", "b"];
-  const state = newRun(
-    "r",
-    {
-      ...planned(),
-      plan: planOf(
-        names.map((name) => job(name)),
-        {},
-      ),
-    },
-    0,
-  );
-  for (const [index, name] of names.entries()) {
+  const steps = ["a/x", "a/y", "b"].map((name, index): [PlanStep, object] => {
     const attempt = { n: 1, model: "image-1", phase: "inQueue", money: "held", holdMicros: 10 ** index, quote: null };
-    state.steps[name]!.attempts.push({ ...attempt, ...changes[name] } as never);
-  }
-  return state;
+    return [job(name), { attempts: [{ ...attempt, ...changes[name] }] }];
+  });
+  return runningState(steps);
 }
 
 test.each([

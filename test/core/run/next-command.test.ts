@@ -1,27 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { newRun } from "../../../src/core/journal/events.ts";
 import type { PauseState, RunState } from "../../../src/core/journal/state.ts";
-import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { fileOf, nextCommand } from "../../../src/core/run/next-command.ts";
 import { planned } from "../journal/samples.ts";
-import { job, planOf, ref } from "./support/plans.ts";
+import { jobs, runningState, type Steps } from "./support/decided.ts";
+import { job, ref } from "./support/plans.ts";
 import { expansion, gate, uploadRef, valueRef } from "./support/steps.ts";
 
 /** A run in a status, with the steps as they are in it. */
-function stateOf(
-  status: RunState["status"],
-  steps: readonly (readonly [PlanStep, object?])[] = [],
-  more: Partial<RunState> = {},
-): RunState {
-  const plan = planOf(steps.map(([step]) => step));
-  const state = { ...newRun("r1", { ...planned(), plan }, 0), status, ...more };
-  for (const [{ path }, own] of steps) Object.assign(state.steps[path]!, own);
-  return state;
-}
+const stateOf = (status: RunState["status"], steps: Steps = [], more: Partial<RunState> = {}) =>
+  runningState(steps, { runId: "r1", status, ...more });
 
 const nothing = { fundingUrl: null, requiredMicros: null, balanceMicros: null, flag: null, resumeAt: null };
 
-function paused(pause: Partial<PauseState>, ...[steps, more]: [Parameters<typeof stateOf>[1]?, Partial<RunState>?]) {
+function paused(pause: Partial<PauseState>, steps: Steps = [], more: Partial<RunState> = {}) {
   const state = stateOf("paused", steps, { budgetMicros: 200_000, ...more });
   state.pause = { reason: "stopped", message: "", ...nothing, ...pause };
   return nextCommand(state);
@@ -118,12 +109,7 @@ describe("a paused run", () => {
       command: "showrunner adopt r1 'the film'",
       note: "lists the jobs that the step may have created",
     });
-    expect(
-      paused({ reason: "unresolved" }, [
-        [job("a"), lost],
-        [job("b"), lost],
-      ]),
-    ).toEqual({
+    expect(paused({ reason: "unresolved" }, jobs({ a: lost, b: lost }))).toEqual({
       command: "showrunner adopt r1",
       note: "asks about each unresolved step",
     });
@@ -167,10 +153,7 @@ describe("a run that has failed", () => {
     ["for one that will be the same again", refusedFor(false), refused],
   ])("%s", (_why, own, note) => {
     for (const status of ["failed", "partial", "cancelled"] as const) {
-      const state = stateOf(status, [
-        [job("a"), own],
-        [job("b"), { status: "succeeded" }],
-      ]);
+      const state = stateOf(status, jobs({ a: own, b: { status: "succeeded" } }));
       expect(nextCommand(state)).toEqual({ command: `${RESUME} --rerun-failed`, note });
     }
   });
@@ -178,7 +161,7 @@ describe("a run that has failed", () => {
   test("for a rejection reruns what was shown, each once, or the decision where only files of one's own were", () => {
     const rejected = { ...failed, approval: { approved: false, note: null } };
     const note = "replaces the rejected or missing results (charged again), and asks again";
-    const rerun = (...steps: readonly (readonly [PlanStep, object?])[]) => nextCommand(stateOf("failed", steps));
+    const rerun = (...steps: Steps) => nextCommand(stateOf("failed", steps));
     const a = [job("a"), { status: "succeeded" }] as const;
     expect(rerun(a, [gate("ok", [ref("a"), ref("my b"), ref("a", 1)]), rejected])).toEqual({
       command: `${RESUME} --rerun a --rerun 'my b'`,

@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { StoredEvent } from "../../../src/core/journal/events.ts";
 import { isStepFinal, type RunState } from "../../../src/core/journal/state.ts";
-import { type Json, type PlanStep, type Reference, traitsOf } from "../../../src/core/plan/plan.ts";
+import { type Json, type PlanStep, traitsOf } from "../../../src/core/plan/plan.ts";
 import { revisionEvents } from "../../../src/core/run/rerun.ts";
 import { FakeRun, type Fate, PRICE, type World } from "./support/fake-run.ts";
-import { type JobOptions, job, planOf, policy, ref } from "./support/plans.ts";
+import { type JobOptions, job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
+import { expansion, gate, pick, task, valueRef } from "./support/steps.ts";
 
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });
@@ -30,9 +31,6 @@ function isSubmit(event: StoredEvent["event"]) {
 }
 
 const frames = (...names: readonly string[]) => names.map((path) => job(path));
-const value = (step: string, at?: readonly string[]): Reference => ({
-  $ref: { step, as: "value", output: 0, ...(at !== undefined && { at }) },
-});
 const film = (uses: readonly string[], options: JobOptions = {}) =>
   job("film", Object.fromEntries(uses.map((path) => [path, ref(path)])), options);
 
@@ -85,11 +83,13 @@ describe("a film that cannot be produced any more", () => {
 
 describe("what takes the last root away", () => {
   test("a rejected decision", () => {
-    const gate: PlanStep = {
-      ...{ kind: "approve", path: "gate", needs: ["look"], fingerprint: "g", shows: [ref("look")] },
-      ...{ choose: false, message: null, yields: "image" },
-    };
-    const steps = [job("look"), gate, job("f1"), job("f2", { before: ref("f1") }), film(["gate", "f2"])];
+    const steps = [
+      job("look"),
+      gate("gate", [ref("look")]),
+      job("f1"),
+      job("f2", { before: ref("f1") }),
+      film(["gate", "f2"]),
+    ];
     const run = new FakeRun({ plan: planOf(steps, { film: ref("film") }) });
     while (run.state.steps.gate!.status !== "running" || bought(run).length < 2) {
       run.decide();
@@ -102,11 +102,7 @@ describe("what takes the last root away", () => {
   });
 
   test("a decision that nothing depends on any more is not waited for", () => {
-    const gate: PlanStep = {
-      ...{ kind: "approve", path: "gate", needs: ["look"], fingerprint: "g", shows: [ref("look")] },
-      ...{ choose: false, message: null, yields: "image" },
-    };
-    const steps = [job("look"), gate, job("a", { look: ref("look") }), film(["gate", "a"])];
+    const steps = [job("look"), gate("gate", [ref("look")]), job("a", { look: ref("look") }), film(["gate", "a"])];
     const run = through({ plan: planOf(steps, { film: ref("film") }), ...lost });
     expect(run.state.status).toBe("failed");
     expect(run.state.steps.gate).toMatchObject({ status: "skipped", pruned: true });
@@ -122,14 +118,10 @@ describe("what takes the last root away", () => {
   });
 
   test("a condition that does not hold", () => {
-    const ask: PlanStep = {
-      ...{ kind: "task", path: "ask", needs: [], fingerprint: "t", input: {}, version: "1", files: [] },
-      ...{ yields: "value", policy },
-    };
     const steps = [
-      ask,
+      task("ask"),
       job("f", {}, { after: ["ask"] }),
-      film(["f"], { when: { ref: value("ask").$ref, is: "truthy" } }),
+      film(["f"], { when: { ref: valueRef("ask").$ref, is: "truthy" } }),
     ];
     const run = through({ plan: planOf(steps, { film: ref("film") }), values: { ask: false } });
     expect(bought(run)).toEqual([]);
@@ -138,14 +130,10 @@ describe("what takes the last root away", () => {
   });
 
   test("a value that is not in an answer", () => {
-    const ask: PlanStep = {
-      ...{ kind: "task", path: "ask", needs: [], fingerprint: "t", input: {}, version: "1", files: [] },
-      ...{ yields: "value", policy },
-    };
     const steps = [
-      ask,
+      task("ask"),
       job("f", {}, { after: ["ask"] }),
-      job("film", { frame: ref("f"), title: value("ask", ["title"]) }),
+      job("film", { frame: ref("f"), title: valueRef("ask", ["title"]) }),
     ];
     const run = through({ plan: planOf(steps, { film: ref("film") }), values: { ask: {} } });
     expect(bought(run)).toEqual([]);
@@ -158,28 +146,15 @@ describe("what takes the last root away", () => {
 
   test("one clip of an expansion whose whole list is used: the other clips are not paid for", () => {
     const shots = ["shots/1", "shots/2", "shots/3"];
-    const list: PlanStep = {
-      ...{ kind: "task", path: "list", needs: [], fingerprint: "t", input: {}, version: "1", files: [] },
-      ...{ yields: "value", policy },
-    };
-    const expand: PlanStep = {
-      ...{ kind: "expand", path: "shots", needs: ["list"], fingerprint: "e", on: value("list") },
-      ...{ maxSteps: 5, version: "1", yields: "image", maxCostMicros: null },
-    };
-    const cut = job("cut", { clips: [ref("shots", "all")] });
+    const steps = [task("list"), expansion("shots", valueRef("list")), job("cut", { clips: [ref("shots", "all")] })];
     const expansions = { shots: { steps: frames(...shots), returns: shots.map((path) => ref(path)) } };
-    const plan = planOf([list, expand, cut], { cut: ref("cut") });
-    const run = through({ plan, expansions, values: { list: [1, 2, 3] }, fates: { "shots/1": ["failed"] }, total: 1 });
+    const plan = planOf(steps, { cut: ref("cut") });
+    const world = { expansions, values: { list: [1, 2, 3] }, fates: { "shots/1": ["failed"] }, total: 1 } as const;
+    const run = through({ ...world, plan });
     expect(bought(run)).toEqual(["shots/1"]);
     expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, but the output of shots/1 failed");
     expect(run.state.steps.shots).toMatchObject({ status: "skipped", pruned: true });
-    const kept = through({
-      plan: planOf([list, expand, cut], { cut: ref("cut"), shots: ref("shots", "all") }),
-      expansions,
-      values: { list: [1, 2, 3] },
-      fates: { "shots/1": ["failed"] },
-      total: 1,
-    });
+    const kept = through({ ...world, plan: planOf(steps, { cut: ref("cut"), shots: ref("shots", "all") }) });
     expect(bought(kept)).toEqual(shots);
   });
 
@@ -187,22 +162,10 @@ describe("what takes the last root away", () => {
     ["one picture", { look: ref("gate") }, {}],
     ["a quorum of pictures", { looks: [ref("gate", "all")] }, { onFailure: { quorum: 1 } }],
   ] as const)("an approval that will have nothing to pass on, to a film of %s", (_, input, options) => {
-    const list: PlanStep = {
-      ...{ kind: "task", path: "list", needs: [], fingerprint: "t", input: {}, version: "1", files: [] },
-      ...{ yields: "value", policy },
-    };
-    const looks: PlanStep = {
-      ...{ kind: "expand", path: "looks", needs: ["list"], fingerprint: "e", on: value("list") },
-      ...{ maxSteps: 5, version: "1", yields: "image", maxCostMicros: null },
-    };
-    const gate: PlanStep = {
-      ...{ kind: "approve", path: "gate", needs: ["looks"], fingerprint: "g", shows: [ref("looks", "all")] },
-      ...{ choose: false, message: null, yields: "image" },
-    };
     const steps = [
-      list,
-      looks,
-      gate,
+      task("list"),
+      expansion("looks", valueRef("list")),
+      gate("gate", [ref("looks", "all")]),
       job("f", {}, { after: ["looks"] }),
       job("film", { ...input, f: ref("f") }, options),
     ];
@@ -212,11 +175,8 @@ describe("what takes the last root away", () => {
   });
 
   test("of two ways to the same picture the second is not tried for a film that is lost", () => {
-    const pick: PlanStep = {
-      ...{ kind: "pick", path: "best", needs: ["first", "second"], fingerprint: "p", by: "first" },
-      ...{ among: [ref("first"), ref("second")], version: null, yields: "image" },
-    };
-    const steps = [job("a"), job("first"), job("second", {}, { when: { failed: "first" } }), pick, film(["a", "best"])];
+    const best = pick("best", [ref("first"), ref("second")]);
+    const steps = [job("a"), job("first"), job("second", {}, { when: { failed: "first" } }), best, film(["a", "best"])];
     const fates = { a: ["failed"], first: ["failed"] } as const;
     const plan = planOf(steps, { film: ref("film") });
     expect(bought(through({ plan, fates, total: 1 }))).toEqual(["a"]);
@@ -372,7 +332,7 @@ function withConditions(world: World): World {
     if (isWork && (index % 2 === 0 || asked === undefined))
       return job(step.path, {}, { ...own, outputs, when: step.when });
     values[asked!.path] = index % 3 === 0;
-    return job(step.path, {}, { ...own, outputs, when: { ref: value(asked!.path).$ref, is: "truthy" } });
+    return job(step.path, {}, { ...own, outputs, when: { ref: valueRef(asked!.path).$ref, is: "truthy" } });
   });
   const expansions = Object.entries(world.expansions ?? {}).map(([path, one]) => [
     path,

@@ -2,14 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import type { Condition, PlanStep } from "../../../src/core/plan/plan.ts";
 import { gateOf, readiness, toleratesFailure, whyNever } from "../../../src/core/run/readiness.ts";
-import { runningState } from "./support/decided.ts";
+import { output } from "./support/attempts.ts";
+import { jobs, runningState, type Steps } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, gate, pick, task, upload, valueRef } from "./support/steps.ts";
 
-const output = (index: number, more: object = {}) => ({
-  ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "downloaded", voiceId: null, error: null },
-  ...{ copy: { sha256: "c", sizeBytes: 1, contentType: "image/png" }, ...more },
-});
 const made = (count: number, bad = 0) => ({
   status: bad === 0 ? "succeeded" : "partial",
   outputs: [
@@ -22,11 +19,10 @@ const failed = { status: "failed" };
 const skipped = { status: "skipped", skippedByCondition: true };
 const value = (of: unknown) => ({ status: "succeeded", value: of });
 
-type Others = readonly (readonly [PlanStep, object?])[];
 const losses = { losses: 1 };
 
 /** Of a step after others; one of those has been lost, unless said. */
-function ready(step: PlanStep, others: Others, more: Partial<RunState> = losses, reader?: "local") {
+function ready(step: PlanStep, others: Steps, more: Partial<RunState> = losses, reader?: "local") {
   const state = runningState([...others, [step]], more);
   const answer = readiness(state, step, "input" in step ? step.input : null, reader);
   return answer.ready === "never" ? answer.reason : answer.ready;
@@ -111,52 +107,18 @@ describe("a step that needs others", () => {
   });
 
   test("waits for all of them, and will never be where one is lost, open ones or not", () => {
-    expect(
-      ready(film, [
-        [job("a"), made(2)],
-        [job("b"), open],
-      ]),
-    ).toBe("no");
-    expect(
-      ready(film, [
-        [job("a"), open],
-        [job("b"), failed],
-      ]),
-    ).toBe("needs b, which failed");
-    expect(
-      ready(film, [
-        [job("a"), open],
-        [job("b"), skipped],
-      ]),
-    ).toBe("needs b, which was skipped");
-    expect(
-      ready(film, [
-        [job("a"), made(1, 1)],
-        [job("b"), open],
-      ]),
-    ).toBe("needs all outputs of a, but 1 of 2 failed");
-    expect(
-      ready(film, [
-        [job("a"), made(1, 1)],
-        [job("b"), made(1)],
-      ]),
-    ).toBe("needs all outputs of a, but 1 of 2 failed");
+    expect(ready(film, jobs({ a: made(2), b: open }))).toBe("no");
+    expect(ready(film, jobs({ a: open, b: failed }))).toBe("needs b, which failed");
+    expect(ready(film, jobs({ a: open, b: skipped }))).toBe("needs b, which was skipped");
+    expect(ready(film, jobs({ a: made(1, 1), b: open }))).toBe("needs all outputs of a, but 1 of 2 failed");
+    expect(ready(film, jobs({ a: made(1, 1), b: made(1) }))).toBe("needs all outputs of a, but 1 of 2 failed");
     // As long as nothing was lost, nobody looks.
-    expect(
-      ready(
-        film,
-        [
-          [job("a"), open],
-          [job("b"), failed],
-        ],
-        { losses: 0 },
-      ),
-    ).toBe("no");
+    expect(ready(film, jobs({ a: open, b: failed }), { losses: 0 })).toBe("no");
   });
 
   test("of a value that is not there will never be ready, although others are open and nothing was lost", () => {
     const reads = job("reads", { text: valueRef("v", ["x"]), image: ref("a") });
-    const others: Others = [
+    const others: Steps = [
       [task("v"), value({ y: 1 })],
       [job("a"), open],
     ];
@@ -168,7 +130,7 @@ describe("a step that needs others", () => {
       ]),
     ).toBe("no");
     const shown = job("reads", { text: { $ref: { step: "ok", as: "value", output: 0, at: ["x"] } }, image: ref("a") });
-    const ok: Others = [
+    const ok: Steps = [
       [task("v"), value({ y: 1 })],
       [gate("ok", [valueRef("v")]), { status: "succeeded", approval: { approved: true } }],
       [job("a"), open],
@@ -189,54 +151,29 @@ describe("a step that does with some of many", () => {
   const join = (quorum: number, input: object = { images: [ref("a", "all"), ref("b")] }) =>
     job("join", input as never, { onFailure: { quorum } });
   const [a, b] = [job("a", {}, { outputs: 3 }), job("b")];
+  const ab = (one: object, two: object): Steps => [
+    [a, one],
+    [b, two],
+  ];
 
   test("waits as long as enough may come, and never starts once they cannot", () => {
-    expect(
-      ready(join(3), [
-        [a, made(2, 1)],
-        [b, made(1)],
-      ]),
-    ).toBe("yes");
-    expect(
-      ready(join(4), [
-        [a, made(2, 1)],
-        [b, open],
-      ]),
-    ).toBe("needs 4 results but has 3: needs all outputs of a, but 1 of 3 failed");
-    expect(
-      ready(join(3), [
-        [a, made(2, 1)],
-        [b, open],
-      ]),
-    ).toBe("no");
-    expect(
-      ready(join(4), [
-        [a, open],
-        [b, made(1)],
-      ]),
-    ).toBe("no");
-    expect(
-      ready(join(4), [
-        [a, open],
-        [b, failed],
-      ]),
-    ).toBe("needs 4 results but has 3: needs output 0 of b, which does not exist");
-    expect(
-      ready(join(2), [
-        [a, failed],
-        [b, made(1)],
-      ]),
-    ).toBe("needs 2 results but has 1: needs the outputs of a, which does not exist");
+    expect(ready(join(3), ab(made(2, 1), made(1)))).toBe("yes");
+    expect(ready(join(4), ab(made(2, 1), open))).toBe(
+      "needs 4 results but has 3: needs all outputs of a, but 1 of 3 failed",
+    );
+    expect(ready(join(3), ab(made(2, 1), open))).toBe("no");
+    expect(ready(join(4), ab(open, made(1)))).toBe("no");
+    expect(ready(join(4), ab(open, failed))).toBe(
+      "needs 4 results but has 3: needs output 0 of b, which does not exist",
+    );
+    expect(ready(join(2), ab(failed, made(1)))).toBe(
+      "needs 2 results but has 1: needs the outputs of a, which does not exist",
+    );
   });
 
   test("needs what stands outside of its lists, and every piece of a text", () => {
     const input = { images: [ref("a", "all")], face: ref("b") };
-    expect(
-      ready(join(1, input), [
-        [a, made(2)],
-        [b, failed],
-      ]),
-    ).toBe("needs output 0 of b, which does not exist");
+    expect(ready(join(1, input), ab(made(2), failed))).toBe("needs output 0 of b, which does not exist");
     const text = { images: [ref("a", "all")], text: { $text: ["x", valueRef("v")] } };
     expect(
       ready(join(1, text), [
@@ -245,17 +182,12 @@ describe("a step that does with some of many", () => {
       ]),
     ).toBe("needs the value of v, which does not exist");
     const listed = { images: [{ at: ref("b") }, null, "x"], more: ref("a", "all") };
-    expect(
-      ready(join(2, listed), [
-        [a, made(2)],
-        [b, failed],
-      ]),
-    ).toBe("needs output 0 of b, which does not exist");
+    expect(ready(join(2, listed), ab(made(2), failed))).toBe("needs output 0 of b, which does not exist");
   });
 
   test("counts the steps that it waits for where it lists nothing, and was skipped by a condition where all were", () => {
     const step = { ...join(2, {}), needs: ["a", "b", "c"] } as PlanStep;
-    const others = (one: object, two: object): Others => [
+    const others = (one: object, two: object): Steps => [
       [a, one],
       [b, two],
       [job("c"), made(1)],
@@ -292,7 +224,7 @@ describe("a step that does with some of many", () => {
     ["a job as many as it makes", job("via", {}, { outputs: 2 }), ref("via", "all"), 2],
     ["one output of it is one", job("via", {}, { outputs: 2 }), ref("via", 1), 1],
   ])("waits for no more than can come: %s", (_what, via, listed, most) => {
-    const others: Others = [
+    const others: Steps = [
       [a, open],
       [b, open],
       [via, open],
@@ -305,7 +237,7 @@ describe("a step that does with some of many", () => {
 
   test("waits for an expansion as long as its steps may yield enough", () => {
     const grow = expansion("grow", valueRef("v"));
-    const grown = (one: object, two: object): Others => [
+    const grown = (one: object, two: object): Steps => [
       [grow, { ...open, expanded: [ref("grow/1", "all"), ref("grow/2")] }],
       [job("grow/1", {}, { outputs: 2 }), one],
       [job("grow/2"), two],
@@ -339,14 +271,7 @@ test("steps that may do without some of their inputs are choices and those with 
 });
 
 test("why a step never starts is known before its turn; null while it may start", () => {
-  const state = runningState(
-    [
-      [job("a"), failed],
-      [job("b"), open],
-      [job("v"), made(1)],
-    ],
-    losses,
-  );
+  const state = runningState(jobs({ a: failed, b: open, v: made(1) }), losses);
   const of = (step: PlanStep) => whyNever(state, step)?.reason ?? null;
   expect([
     of(job("x", { i: ref("a") })),

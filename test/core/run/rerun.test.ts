@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newStep, type RunState } from "../../../src/core/journal/state.ts";
-import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
+import type { Plan } from "../../../src/core/plan/plan.ts";
 import {
   blockingFailure,
   cancelledSteps,
@@ -11,14 +11,13 @@ import {
   revisionEvents,
   staleSteps,
 } from "../../../src/core/run/rerun.ts";
-import { runningState } from "./support/decided.ts";
+import { runningState, type Steps } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, task, valueRef } from "./support/steps.ts";
 
 const made = { status: "succeeded" };
 const failed = { status: "failed" };
 const pruned = { status: "skipped", pruned: true };
-type Steps = readonly (readonly [PlanStep, object?])[];
 const roots = (...paths: readonly string[]) => new Map(paths.map((path) => [path, "asked for"]));
 const use = (path: string, ...others: readonly string[]) =>
   job(path, Object.fromEntries(others.map((one) => [one, ref(one)])));

@@ -11,23 +11,11 @@ import {
   tally,
 } from "../../../src/core/run/resolve.ts";
 import { returnedReferences } from "../../../src/core/run/returned.ts";
+import { copy, uncopied } from "./support/attempts.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, gate, pick, task, upload, uploadRef, valueRef } from "./support/steps.ts";
 
-const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
-const output = (index: number, more: object = {}) => ({
-  ...{
-    index,
-    assetId: `x${index}`,
-    status: "COMPLETED",
-    phase: "available",
-    voiceId: null,
-    copy: null,
-    error: null,
-    ...more,
-  },
-});
 const made = (...outputs: readonly object[]) => ({ status: "succeeded", outputs });
 const file = { sha256: "f", sizeBytes: 1, contentType: "image/jpeg" };
 const chosen = (step: string, index: number) => ({ status: "succeeded", chosen: { step, index } });
@@ -37,12 +25,12 @@ const approved = { status: "succeeded", approval: { approved: true, note: null }
 const state = runningState([
   [
     job("a"),
-    made(output(0), output(1, { phase: "downloaded", copy }), output(2, { status: "FAILED", phase: "failed" })),
+    made(uncopied(0), uncopied(1, { phase: "downloaded", copy }), uncopied(2, { status: "FAILED", phase: "failed" })),
   ],
-  [job("gone"), made(output(0, { phase: "expired" }), output(1, { phase: "archived", copy }))],
+  [job("gone"), made(uncopied(0, { phase: "expired" }), uncopied(1, { phase: "archived", copy }))],
   [job("none"), { status: "failed" }],
   [job("unwanted"), { status: "skipped", skippedByCondition: true }],
-  [job("clone"), made(output(0, { phase: "expired", voiceId: "v1" }))],
+  [job("clone"), made(uncopied(0, { phase: "expired", voiceId: "v1" }))],
   [upload("f"), { status: "succeeded", upload: file }],
   [upload("lost"), { status: "failed" }],
   [task("v"), { status: "succeeded", value: { hero: { name: "Ada" }, list: [1, 2], none: null } }],

@@ -1,38 +1,19 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { apply, newRun, type RunEvent } from "../../../src/core/journal/events.ts";
+import { apply, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { JobStep } from "../../../src/core/plan/kinds/job.ts";
-import type { Json, Plan } from "../../../src/core/plan/plan.ts";
+import type { Json } from "../../../src/core/plan/plan.ts";
 import { currentIdentity } from "../../../src/core/run/request-identity.ts";
 import { ResultRecorder } from "../../../src/core/run/result-recorder.ts";
-
-const policy = { attempts: 1, maxCostMicros: null, keep: true };
-const job = (path: string, input: Json, needs: readonly string[], keep = true): JobStep => ({
-  ...{ kind: "job", path, model: "image-1", input, needs, yields: "image", outputs: 1, fingerprint: `f1_${path}` },
-  policy: { ...policy, keep },
-});
-const ref = (step: string): Json => ({ $ref: { step, as: "asset", output: 0, kind: "image" } });
+import { runningState } from "./support/decided.ts";
+import { job, ref } from "./support/plans.ts";
 
 /** b takes in a. */
 function chain(keep = true): RunState {
-  const steps = [job("a", { prompt: "a" }, [], keep), job("b", { prompt: "b", images: [ref("a")] }, ["a"])];
-  const plan: Plan = { version: 1, pipeline: "p", steps, returns: {} };
-  const state = newRun(
-    "r",
-    {
-      type: "run.planned",
-      program: "1.0.0",
-      ...{ plan, input: null, baseUrl: "https://x.test", keyId: "k", nonce: "n", outDir: "/x", source: null },
-      ...{ budgetMicros: null, maxUnquotedMicros: null, quoteMicros: null },
-      limits: { total: 1, perModel: {}, perModality: {} },
-    },
-    0,
-  );
-  take(state, [{ type: "run.started" }]);
-  return state;
+  return runningState([[job("a", {}, { keep })], [job("b", { images: [ref("a")] })]]);
 }
 
 function take(state: RunState, events: readonly RunEvent[]): readonly RunEvent[] {

@@ -152,6 +152,21 @@ function alter(run: FakeRun, what: Change): void {
   );
 }
 
+/** A run that ends after each change. */
+function changed(
+  { world, order }: { readonly world: World; readonly order: readonly number[] },
+  all: readonly Change[],
+) {
+  const run = new FakeRun(world);
+  const next = cycling(order);
+  for (const one of all) {
+    go(run, one, next);
+    take(run, one);
+    run.run(next);
+  }
+  return run;
+}
+
 function paidOf(state: RunState): number {
   const steps = Object.values(state.steps);
   const costs = steps.flatMap(({ attempts }) => attempts.map(({ costMicros }) => costMicros ?? 0));
@@ -191,14 +206,7 @@ describe("any run, changed in any way, again and again", () => {
   test("is the same from a snapshot at any event and the events after it as from all events [G48]", async () => {
     await fc.assert(
       fc.asyncProperty(randomWorld, changes, fc.array(fc.nat(1_000), { maxLength: 5 }), async (drawn, all, cuts) => {
-        const run = new FakeRun(drawn.world);
-        const next = cycling(drawn.order);
-        for (const one of all) {
-          go(run, one, next);
-          take(run, one);
-          run.run(next);
-        }
-        const { events } = run;
+        const { events } = changed(drawn, all);
         let state = fold(events.slice(0, 1))!;
         // Each snapshot is made of what was loaded from the one before.
         for (const cut of [...cuts.map((at) => (at % events.length) + 1), events.length].sort((a, b) => a - b)) {
@@ -213,15 +221,8 @@ describe("any run, changed in any way, again and again", () => {
 
   test("is shown the same when its view is patched by each event as when it is folded from the first one", () => {
     fc.assert(
-      fc.property(randomWorld, changes, ({ world, order }, all) => {
-        const run = new FakeRun(world);
-        const next = cycling(order);
-        for (const one of all) {
-          go(run, one, next);
-          take(run, one);
-          run.run(next);
-        }
-        expectPatchedView(run.events);
+      fc.property(randomWorld, changes, (drawn, all) => {
+        expectPatchedView(changed(drawn, all).events);
       }),
       runs(40),
     );

@@ -4,16 +4,15 @@ import { fold } from "../../../src/core/journal/events.ts";
 import { isRunFinal, isStepFinal } from "../../../src/core/journal/state.ts";
 import type { InboxMessage } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { fingerprint } from "../../../src/core/plan/index.ts";
-import type { Json, PlanStep, Reference } from "../../../src/core/plan/plan.ts";
+import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { inboxEvents } from "../../../src/core/run/inbox.ts";
 import type { Headroom } from "../../../src/core/run/money.ts";
 import { hasNoOpenJobs, revisionEvents, staleSteps } from "../../../src/core/run/rerun.ts";
 import { FakeRun, type Fate, PRICE, type World } from "./support/fake-run.ts";
-import { job, planOf, policy, ref } from "./support/plans.ts";
+import { job, planOf, ref } from "./support/plans.ts";
 import { randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
-import { pick } from "./support/steps.ts";
+import { pick, task, valueRef } from "./support/steps.ts";
 
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });
@@ -158,20 +157,13 @@ const later = fc.constant<Happening>({ what: "wait", n: 1 });
  */
 function widened(world: World, groupMicros: number, quorum: number): World {
   const { plan, expansions = {} } = world;
-  const value = (step: string, at?: readonly string[]): Reference => ({
-    $ref: { step, as: "value", output: 0, ...(at !== undefined && { at }) },
-  });
-  const task = (path: string, input: Json, needs: readonly string[], own: object = {}): PlanStep => ({
-    ...{ kind: "task", path, input, needs, version: "1", files: [], yields: "value" },
-    ...{ policy: { ...policy, ...own }, fingerprint: fingerprint({ path, input }) },
-  });
   const media = plan.steps.filter(({ kind }) => kind === "job" || kind === "expand").map(({ path }) => path);
   const more: readonly PlanStep[] = [
-    task("reads", { of: value("v") }, ["v"]),
-    task("lacks", { of: value("reads", ["nothing"]), too: value("v") }, ["reads", "v"]),
-    job("if", {}, { when: { ref: value("v").$ref, is: "truthy" } }),
-    job("unless", {}, { when: { ref: value("v").$ref, is: "falsy" } }),
-    task("sees", { files: media.map((path) => ref(path, "all")) }, media, { onFailure: { quorum } }),
+    task("reads", { of: valueRef("v") }),
+    task("lacks", { of: valueRef("reads", ["nothing"]), too: valueRef("v") }),
+    job("if", {}, { when: { ref: valueRef("v").$ref, is: "truthy" } }),
+    job("unless", {}, { when: { ref: valueRef("v").$ref, is: "falsy" } }),
+    task("sees", { files: media.map((path) => ref(path, "all")) }, { onFailure: { quorum } }),
     job("second of all", { image: ref(media.at(-1)!, 1) }),
     ...choiceOfLate,
   ];

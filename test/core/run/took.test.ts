@@ -3,19 +3,14 @@ import { lastAttempt } from "../../../src/core/journal/state.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { ResultRecorder, tookOf } from "../../../src/core/run/result-recorder.ts";
 import { FakeRun } from "./support/fake-run.ts";
-import { job, planOf, policy, ref } from "./support/plans.ts";
+import { job, planOf, ref } from "./support/plans.ts";
+import { chat, gate, task } from "./support/steps.ts";
 
-const base = (path: string, needs: readonly string[] = []) => ({
-  path,
-  needs,
-  fingerprint: `f1_${path}`,
-  policy: { ...policy, maxCostMicros: 10 },
-});
 const steps: readonly PlanStep[] = [
   { ...job("film", { duration_ms: 4000, quality: "pro" }), yields: "video" },
-  { kind: "chat", ...base("story"), model: "c", input: {}, schema: null, repairs: 0, yields: "value" },
-  { kind: "task", ...base("cut", ["film"]), input: ref("film"), version: "1", files: [], yields: "value" },
-  { kind: "approve", ...base("ok", ["film"]), shows: [ref("film")], choose: false, message: null, yields: "video" },
+  chat("story"),
+  task("cut", ref("film")),
+  gate("ok", [ref("film")]),
 ];
 
 /** A run that has ended, with a minute for each job on the service. */

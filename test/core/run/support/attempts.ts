@@ -1,13 +1,17 @@
 import type { JournalError } from "../../../../src/core/journal/events.ts";
 import { type AttemptState, newAttempt } from "../../../../src/core/journal/state.ts";
 
-const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
+export const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
 
 /** A finished and copied output, with changes. */
 export const output = (index: number, more: object = {}) => ({
   ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "downloaded", voiceId: null, copy, error: null },
   ...{ contentType: "image/png", width: 2, height: 3, durationMs: 4, fps: 5, ...more },
 });
+
+/** A finished output that is on the service only. */
+export const uncopied = (index: number, more: object = {}) =>
+  output(index, { phase: "available", copy: null, ...more });
 
 /** The nth attempt of a job, finished and paid, with changes. */
 export const attempt = (n: number, more: object = {}) => ({

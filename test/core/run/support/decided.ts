@@ -5,18 +5,21 @@ import type { Command } from "../../../../src/core/run/command.ts";
 import type { DecideContext } from "../../../../src/core/run/decision-builder.ts";
 import { decide } from "../../../../src/core/run/scheduler.ts";
 import { planned } from "../../journal/samples.ts";
-import { planOf } from "./plans.ts";
+import { job, planOf } from "./plans.ts";
 
 export const HOUR_MS = 3_600_000;
 /** The time of every decision. */
 export const NOW = 100 * HOUR_MS;
 
-/** A running run with these steps, each with changes. */
-export function runningState(
-  steps: readonly (readonly [PlanStep, object?])[],
-  more: Partial<RunState> = {},
-  plan: Partial<Plan> = {},
-): RunState {
+/** Steps, each with changes to its new state. */
+export type Steps = readonly (readonly [PlanStep, object?])[];
+
+/** Jobs with these names, each with changes to its new state. */
+export const jobs = (states: Readonly<Record<string, object>>): Steps =>
+  Object.entries(states).map(([name, state]) => [job(name), state]);
+
+/** A running run with these steps. */
+export function runningState(steps: Steps, more: Partial<RunState> = {}, plan: Partial<Plan> = {}): RunState {
   const all = planOf(steps.map(([step]) => step));
   const state: RunState = {
     ...newRun("r", { ...planned(), plan: { ...all, ...plan } }, 0),

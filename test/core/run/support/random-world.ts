@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { fingerprint } from "../../../../src/core/plan/index.ts";
 import type { FailurePolicy, Json, PlanStep, Reference } from "../../../../src/core/plan/plan.ts";
 import type { Fate, World } from "./fake-run.ts";
-import { job, needsOf, planOf, policy, ref } from "./plans.ts";
+import { job, planOf, ref } from "./plans.ts";
+import { chat, expansion, gate, pick, task, upload, valueRef } from "./steps.ts";
 
 const fates: readonly Fate[] = [
   "made",
@@ -51,56 +51,29 @@ const sketch: fc.Arbitrary<Sketch> = fc.record({
   pick: fc.option(fc.nat(3)),
 });
 
-const file = { path: "/f", sha256: "0".repeat(64), sizeBytes: 1, contentType: "image/png" };
-
 /** Creates a step from a sketch; it uses earlier steps that make media. */
 function stepOf(path: string, sketch: Sketch, media: readonly string[]): PlanStep {
   const uses = [...new Set(sketch.uses.flatMap((at) => (media.length === 0 ? [] : [media[at % media.length]!])))];
   const refs = uses.map((used): Reference => ref(used, sketch.inList ? "all" : 0));
   const input: Json = sketch.inList ? { images: refs } : Object.fromEntries(refs.map((one, i) => [`image${i}`, one]));
-  const needs = needsOf(input);
-  const own = {
-    ...policy,
-    attempts: sketch.attempts,
-    ...(sketch.onFailure !== undefined && { onFailure: sketch.onFailure }),
-  };
-  const base = { path, needs, fingerprint: fingerprint({ path, input }) };
+  const own = { attempts: sketch.attempts, ...(sketch.onFailure !== undefined && { onFailure: sketch.onFailure }) };
   switch (sketch.kind) {
     case "job": {
       const when = sketch.when === "failed" && uses.length > 0 ? { when: { failed: uses[0]! } } : {};
       return job(path, input, { ...own, outputs: sketch.outputs, ...when });
     }
     case "upload":
-      return { ...base, needs: [], kind: "upload", yields: "image", file };
+      return upload(path);
     case "chat":
-      return {
-        ...base,
-        needs: uses,
-        kind: "chat",
-        model: "talk",
-        input: { messages: [] },
-        schema: null,
-        repairs: 0,
-        yields: "value",
-        policy: { ...own, maxCostMicros: 50 },
-      };
+      return { ...chat(path, own), needs: uses };
     case "task":
-      return { ...base, kind: "task", input, version: "1", files: [], yields: "value", policy: own };
+      return task(path, input, own);
     case "approve":
-      return { ...base, kind: "approve", shows: refs, choose: refs.length > 1, message: null, yields: "image" };
+      return gate(path, refs, refs.length > 1);
     case "pick":
-      return { ...base, kind: "pick", among: refs, by: "first", version: null, yields: "image" };
+      return pick(path, refs);
     case "expand":
-      return {
-        ...base,
-        kind: "expand",
-        on: { $ref: { step: "v", as: "value", output: 0 } },
-        needs: ["v"],
-        maxSteps: 5,
-        version: "1",
-        yields: "image",
-        maxCostMicros: null,
-      };
+      return expansion(path, valueRef("v"));
     default:
       return sketch.kind satisfies never;
   }
@@ -117,7 +90,7 @@ export const randomWorld: fc.Arbitrary<{ readonly world: World; readonly order: 
     total: fc.integer({ min: 1, max: 4 }),
   })
   .map(({ sketches, inner, onFailure, returned, order, total }) => {
-    const steps: PlanStep[] = [job("v-source"), { ...taskStep("v"), needs: [] }];
+    const steps: PlanStep[] = [job("v-source"), task("v")];
     const media = ["v-source"];
     const fateOf: Record<string, readonly Fate[]> = {};
     const decisions: Record<string, number | null> = {};
@@ -144,21 +117,6 @@ export const randomWorld: fc.Arbitrary<{ readonly world: World; readonly order: 
     const values = { v: ["a", "b"] };
     return { world: { plan, fates: fateOf, decisions, expansions, values, total }, order };
   });
-
-function taskStep(path: string): PlanStep {
-  const asks = fingerprint({ path });
-  return {
-    kind: "task",
-    path,
-    needs: [],
-    fingerprint: asks,
-    input: {},
-    version: "1",
-    files: [],
-    yields: "value",
-    policy,
-  };
-}
 
 /** Repeats an order of responses endlessly. */
 export function cycling(order: readonly number[]): () => number {
