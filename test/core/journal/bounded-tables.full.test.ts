@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MOST_DELIVERIES } from "../../../src/core/journal/deliveries.ts";
@@ -9,7 +6,7 @@ import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
-import { account, holder, nobodyIsDead, planned } from "./samples.ts";
+import { account, newPath, planned, takeLease } from "./samples.ts";
 
 /** An open journal, and its tables beside it. */
 interface Opened {
@@ -24,11 +21,10 @@ function boundedTables(open: () => Promise<Opened>): void {
   test("what a run has read of its inbox leaves no rows once it is over", async () => {
     const { store, ask } = await open();
     await store.createRun("r1", planned(), 1);
-    const outcome = await store.takeLease("r1", holder("a"), { at: 1, ttlMs: 600_000, isDead: nobodyIsDead });
-    if (!outcome.acquired) throw new Error("the lease was not free");
+    const lease = await takeLease(store, "r1", { at: 1, ttlMs: 600_000 });
     const read = await store.send("r1", { type: "stop" }, 1);
     const unread = await store.send("r1", { type: "stop" }, 2);
-    const now = { lease: outcome.lease, afterSeq: 2, at: 3, events: [] };
+    const now = { lease, afterSeq: 2, at: 3, events: [] };
     await store.commit({ ...now, status: "running", inbox: [read] });
     expect((await store.inbox("r1")).map(({ id }) => id)).toEqual([unread]);
     await store.commit({ ...now, status: "succeeded" });
@@ -54,12 +50,8 @@ function boundedTables(open: () => Promise<Opened>): void {
 }
 
 describe("In a journal file", () => {
-  const folder = mkdtempSync(join(tmpdir(), "bounded-tables-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  let files = 0;
-
   boundedTables(async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = newPath();
     const store = await openSqliteJournal(path);
     const beside = new DatabaseSync(path);
     return {

@@ -6,7 +6,15 @@ import { LISTED_MS, type ReviewLinkRow } from "../../../src/core/journal/review-
 import type { Commit, JournalStore, Lease } from "../../../src/core/journal/store.ts";
 import { ON_TIME_MS, REMEMBERED_MS } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
+import { account, holder, nobodyIsDead, planned, started, submitted, takeLease } from "./samples.ts";
+
+const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
+const settle = (step: string, costMicros: number) => ({ type: "settle", step, attempt: 1, costMicros }) as const;
+const charged = (step: string) => ({ type: "charged", step, attempt: 1 }) as const;
+const release = (step: string) => ({ type: "release", step, attempt: 1 }) as const;
+/** The totals of a ledger: what is held, then what is settled. */
+const money = (heldMicros: number, settledMicros: number) => ({ heldMicros, settledMicros });
+const moved = { type: "run.account.moved", baseUrl: "https://new.test/v3", keyId: "key_9", jobId: null } as const;
 
 type Open = (options: { readonly now: () => number }) => Promise<JournalStore>;
 
@@ -22,11 +30,8 @@ export function journalContract(name: string, open: Open): void {
     });
     afterEach(() => journal.close());
 
-    async function take(runId: string, instance = "a", at = 100, ttlMs = 1_000): Promise<Lease> {
-      const outcome = await journal.takeLease(runId, holder(instance), { at, ttlMs, isDead: nobodyIsDead });
-      if (!outcome.acquired) throw new Error("the lease was not free");
-      return outcome.lease;
-    }
+    const take = (runId: string, instance = "a", at = 100, ttlMs = 1_000) =>
+      takeLease(journal, runId, { by: holder(instance), at, ttlMs });
 
     /** Creates a run with a held lease. Its events are `run.planned` and `lease.acquired`, so the next event is number 3. */
     async function held(runId = "r1"): Promise<Lease> {
@@ -85,14 +90,7 @@ export function journalContract(name: string, open: Open): void {
       });
 
       test("runs are listed newest first, by creation and then by order, in pages", async () => {
-        for (const [id, at] of [
-          ["a", 1],
-          ["b", 2],
-          ["c", 2],
-          ["d", 3],
-        ] as const) {
-          await journal.createRun(id, planned(), at);
-        }
+        for (const [id, at] of Object.entries({ a: 1, b: 2, c: 2, d: 3 })) await journal.createRun(id, planned(), at);
         const ids = async (options?: { limit?: number; before?: number }) =>
           (await journal.runs(options)).map((run) => run.runId);
         expect(await ids()).toEqual(["d", "c", "b", "a"]);
@@ -257,14 +255,17 @@ export function journalContract(name: string, open: Open): void {
         const old = await held();
         await take("r1", "b", 5_000);
         const entry = await journal.send("r1", { type: "stop" }, 1);
-        const hold = { type: "hold", step: "a", attempt: 1, amountMicros: 5 } as const;
         for (const afterSeq of [2, 3]) {
-          const outcome = await commit(old, afterSeq, [started("a")], { ledger: [hold], inbox: [entry], park: true });
+          const outcome = await commit(old, afterSeq, [started("a")], {
+            ledger: [hold("a", 5)],
+            inbox: [entry],
+            park: true,
+          });
           expect(outcome).toEqual({ committed: false, reason: "fenced" });
         }
         expect(await journal.read("r1")).toHaveLength(3);
         expect(await journal.inbox("r1")).toHaveLength(1);
-        expect(await journal.ledger("r1")).toEqual({ heldMicros: 0, settledMicros: 0 });
+        expect(await journal.ledger("r1")).toEqual(money(0, 0));
       });
 
       test("of a holder that gave the lease back is fenced", async () => {
@@ -290,9 +291,8 @@ export function journalContract(name: string, open: Open): void {
       test("that breaks the rules is refused before anything is written", async () => {
         const lease = await held();
         const invalid = { code: "JOURNAL_RECORD_INVALID" };
-        const hold = (amountMicros: number) => [{ type: "hold", step: "a", attempt: 1, amountMicros }] as const;
-        await expect(commit(lease, 2, [], { ledger: hold(0.5) })).rejects.toMatchObject(invalid);
-        await expect(commit(lease, 2, [], { ledger: hold(-1) })).rejects.toMatchObject(invalid);
+        await expect(commit(lease, 2, [], { ledger: [hold("a", 0.5)] })).rejects.toMatchObject(invalid);
+        await expect(commit(lease, 2, [], { ledger: [hold("a", -1)] })).rejects.toMatchObject(invalid);
         const snapshot = { foldVersion: 1, seq: 4, state: "null" };
         await expect(commit(lease, 2, [started("a")], { snapshot })).rejects.toMatchObject(invalid);
         expect(await journal.read("r1")).toHaveLength(2);
@@ -398,9 +398,7 @@ export function journalContract(name: string, open: Open): void {
 
     describe("a webhook's delivery", () => {
       const deliver = (id: string, jobId = "j1", of = account) => journal.deliver({ account: of, id, jobId, at: 300 });
-      const job = (jobId: string, step = "a"): RunEvent => {
-        return { type: "job.submitted", step, attempt: 1, jobId, model: "m", replayed: false };
-      };
+      const job = (jobId: string, step = "a") => submitted(step, jobId);
       const messages = async (runId: string) => (await journal.inbox(runId)).map(({ message }) => message);
       const hint = { type: "hint", step: "a", attempt: 1 } as const;
 
@@ -478,10 +476,9 @@ export function journalContract(name: string, open: Open): void {
 
       test("tells the next holder whether it was parked and is looked at on time", async () => {
         const takeAt = async (at: number) => {
-          const outcome = await journal.takeLease("r1", holder("b"), { at, ttlMs: 10, isDead: nobodyIsDead });
-          if (!outcome.acquired) throw new Error("the lease was not free");
+          const lease = await take("r1", "b", at, 10);
           const { event } = (await journal.read("r1")).at(-1)!;
-          return { lease: outcome.lease, parked: event.type === "lease.acquired" && event.parked === true };
+          return { lease, parked: event.type === "lease.acquired" && event.parked === true };
         };
         await park(await held(), 500);
         const onTime = await takeAt(900);
@@ -534,25 +531,20 @@ export function journalContract(name: string, open: Open): void {
     });
 
     describe("the ledger", () => {
-      const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
-      const settle = (step: string, costMicros: number) => ({ type: "settle", step, attempt: 1, costMicros }) as const;
-      const charged = (step: string) => ({ type: "charged", step, attempt: 1 }) as const;
-      const release = (step: string) => ({ type: "release", step, attempt: 1 }) as const;
-
       test("settles holds, and drops released ones", async () => {
         const lease = await held();
         await commit(lease, 2, [], { ledger: [hold("a", 70), hold("b", 30), hold("c", 5)] });
-        expect(await journal.ledger("r1")).toEqual({ heldMicros: 105, settledMicros: 0 });
+        expect(await journal.ledger("r1")).toEqual(money(105, 0));
         await commit(lease, 2, [], { ledger: [settle("a", 60), release("b")] });
-        expect(await journal.ledger("r1")).toEqual({ heldMicros: 5, settledMicros: 60 });
+        expect(await journal.ledger("r1")).toEqual(money(5, 60));
       });
 
       test("counts each attempt of a step once, also within one commit and when repeated", async () => {
         const lease = await held();
         await commit(lease, 2, [], { ledger: [hold("a", 70), { ...hold("a", 20), attempt: 2 }, hold("a", 50)] });
-        expect(await journal.ledger("r1")).toEqual({ heldMicros: 70, settledMicros: 0 });
+        expect(await journal.ledger("r1")).toEqual(money(70, 0));
         await commit(lease, 2, [], { ledger: [settle("a", 50), settle("a", 0), release("a")] });
-        expect(await journal.ledger("r1")).toEqual({ heldMicros: 20, settledMicros: 0 });
+        expect(await journal.ledger("r1")).toEqual(money(20, 0));
       });
 
       test("of an account sums its runs and no other account's", async () => {
@@ -578,7 +570,7 @@ export function journalContract(name: string, open: Open): void {
         const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 20), hold("b", 11)], guard });
         expect(over).toEqual({ committed: false, reason: "cap", cap, headroomMicros: 30, committedMicros: 70 });
         expect(await journal.read("r2")).toHaveLength(2);
-        expect(await journal.ledger("r2")).toEqual({ heldMicros: 0, settledMicros: 0 });
+        expect(await journal.ledger("r2")).toEqual(money(0, 0));
         const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], guard });
         expect(exact).toMatchObject({ committed: true, committedMicros: [100] });
         const tighter = { caps: [{ ...cap, capMicros: 0 }], wallet: null };
@@ -635,8 +627,8 @@ export function journalContract(name: string, open: Open): void {
         await commit(second, 2, [], { ledger: [hold("a", 90), settle("b", 5)], at: DAY, guard });
         // Charged after midnight for a hold of before: the earlier day's.
         await commit(first, 2, [], { ledger: [settle("a", 45)], at: DAY + 1 });
-        expect(await journal.spending(account, cap)).toEqual({ heldMicros: 90, settledMicros: 5 });
-        expect(await journal.spending(account, today(0, 0))).toEqual({ heldMicros: 90, settledMicros: 50 });
+        expect(await journal.spending(account, cap)).toEqual(money(90, 5));
+        expect(await journal.spending(account, today(0, 0))).toEqual(money(90, 50));
         const over = await commit(first, 2, [started("a")], { ledger: [hold("b", 6)], at: DAY + 2, guard });
         expect(over).toEqual({ committed: false, reason: "cap", cap, headroomMicros: 5, committedMicros: 95 });
         expect(await journal.read("r1")).toHaveLength(2);
@@ -646,14 +638,14 @@ export function journalContract(name: string, open: Open): void {
           committed: true,
         });
         await commit(first, 2, [], { ledger: [release("b")], at: DAY + 4 });
-        expect(await journal.spending(account, cap)).toEqual({ heldMicros: 0, settledMicros: 85 });
+        expect(await journal.spending(account, cap)).toEqual(money(0, 85));
         const tomorrow = { caps: [today(2 * DAY, 100)], wallet: null };
         expect(await commit(first, 2, [], { ledger: [hold("c", 100)], at: 2 * DAY, guard: tomorrow })).toMatchObject({
           committed: true,
         });
         // A hold made again belongs to the day of the last one.
         await commit(first, 2, [], { ledger: [hold("c", 7)], at: 3 * DAY });
-        expect(await journal.spending(account, today(3 * DAY, 0))).toEqual({ heldMicros: 7, settledMicros: 0 });
+        expect(await journal.spending(account, today(3 * DAY, 0))).toEqual(money(7, 0));
       });
 
       test("holds all caps of a guard, each over the runs of its tag", async () => {
@@ -677,12 +669,9 @@ export function journalContract(name: string, open: Open): void {
         expect(await commit(video, 2, [], { ledger: [hold("a", 35)], guard })).toMatchObject({
           ...{ committed: true, committedMicros: [35, 80] },
         });
-        expect(await journal.spending(account, perTag("user=a"))).toEqual({ heldMicros: 35, settledMicros: 0 });
-        expect(await journal.spending(account, perTag("team=nobody"))).toEqual({ heldMicros: 0, settledMicros: 0 });
-        expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual({
-          heldMicros: 80,
-          settledMicros: 0,
-        });
+        expect(await journal.spending(account, perTag("user=a"))).toEqual(money(35, 0));
+        expect(await journal.spending(account, perTag("team=nobody"))).toEqual(money(0, 0));
+        expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual(money(80, 0));
       });
 
       test("still counts what a removed run spent for its day and its tags, and moves it with its run's account", async () => {
@@ -695,22 +684,13 @@ export function journalContract(name: string, open: Open): void {
           { tag: null, sinceAt: 0 },
         ];
         for (const scope of scopes) {
-          expect(await journal.spending(account, scope)).toEqual({ heldMicros: 7, settledMicros: 43 });
+          expect(await journal.spending(account, scope)).toEqual(money(7, 43));
         }
-        expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual({
-          heldMicros: 7,
-          settledMicros: 3,
-        });
-        const moved = {
-          type: "run.account.moved",
-          baseUrl: "https://new.test/v3",
-          keyId: "key_9",
-          jobId: null,
-        } as const;
+        expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual(money(7, 3));
         await commit(moves, 2, [moved]);
         for (const scope of scopes) {
-          expect(await journal.spending(account, scope)).toEqual({ heldMicros: 0, settledMicros: 40 });
-          expect(await journal.spending(accountOf(moved), scope)).toEqual({ heldMicros: 7, settledMicros: 3 });
+          expect(await journal.spending(account, scope)).toEqual(money(0, 40));
+          expect(await journal.spending(accountOf(moved), scope)).toEqual(money(7, 3));
         }
       });
 
@@ -733,16 +713,13 @@ export function journalContract(name: string, open: Open): void {
 
     test("money and results of a run move to another account with it, and its balance shows what was charged before", async () => {
       const [mine, other] = [await held("r1"), await held("r2")];
-      const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
-      const settle = { type: "settle", step: "a", attempt: 1, costMicros: 30 } as const;
       const results = [{ step: "a", fingerprint: "f1", model: "m" }];
       await commit(mine, 2, [], { ledger: [hold("a", 40), hold("b", 20)], results });
-      await commit(mine, 2, [], { ledger: [settle] });
+      await commit(mine, 2, [], { ledger: [settle("a", 30)] });
       await commit(other, 2, [], { ledger: [hold("a", 7)] });
-      const moved = { type: "run.account.moved", baseUrl: "https://new.test/v3", keyId: "key_9", jobId: null } as const;
       await commit(mine, 2, [moved]);
       const there = accountOf(moved);
-      expect(await journal.accountLedger(account)).toMatchObject({ heldMicros: 7, settledMicros: 0 });
+      expect(await journal.accountLedger(account)).toMatchObject(money(7, 0));
       expect(await journal.accountLedger(there)).toEqual({ heldMicros: 20, settledMicros: 30, mark: 0 });
       expect(await journal.results({ account, fingerprint: "f1" })).toEqual([]);
       expect(await journal.results({ account: there, fingerprint: "f1" })).toMatchObject([
@@ -1111,13 +1088,13 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held("r1");
         const other = await held("r2");
         const stored = { type: "upload.stored", step: "a", sha256: "aa", sizeBytes: 1, contentType: "x" } as const;
-        const ledger = [{ type: "settle", step: "a", attempt: 1, costMicros: 9 }] as const;
+        const ledger = [settle("a", 9)];
         await commit(lease, 2, [stored, submitted("a", "job_1")], { ledger, park: true });
         await commit(other, 2, [], { ledger });
         expect(await journal.removeRun("r1", 300)).toEqual({ removed: true });
         expect(await journal.run("r1")).toBeNull();
         expect(await journal.mediaInUse()).toEqual(new Set());
-        expect(await journal.accountLedger(account)).toMatchObject({ heldMicros: 0, settledMicros: 9 });
+        expect(await journal.accountLedger(account)).toMatchObject(money(0, 9));
         expect(await journal.read("r2")).toHaveLength(2);
         await journal.createRun("r1", planned(), 400);
         expect(await journal.read("r1")).toHaveLength(1);
@@ -1128,7 +1105,7 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         expect(await journal.removeRun("nope", 100)).toEqual({ removed: false, reason: "unknown" });
         expect(await journal.removeRun("r1", lease.expiresAt)).toEqual({ removed: false, reason: "leased" });
-        await commit(lease, 2, [], { ledger: [{ type: "hold", step: "a", attempt: 1, amountMicros: 1 }], park: true });
+        await commit(lease, 2, [], { ledger: [hold("a", 1)], park: true });
         expect(await journal.removeRun("r1", 100)).toEqual({ removed: false, reason: "holds" });
       });
     });

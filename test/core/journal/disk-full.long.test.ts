@@ -6,7 +6,7 @@ import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { Lease } from "../../../src/core/journal/store.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { fillDisk, noSmallDisk, smallDisk } from "../../support/small-disk.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { planned, started, takeLease } from "./samples.ts";
 
 const disk = smallDisk("16m");
 afterAll(() => disk?.unmount());
@@ -28,9 +28,7 @@ describeNeeding(disk === null ? noSmallDisk : null)("A journal on a disk that fi
   beforeAll(async () => {
     journal = await openSqliteJournal(path);
     await journal.createRun("r1", planned(), 10);
-    const outcome = await journal.takeLease("r1", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-    if (!outcome.acquired) throw new Error("the lease was not free");
-    lease = outcome.lease;
+    lease = await takeLease(journal, "r1", { at: 1, ttlMs: 9 });
   });
   afterAll(() => journal.close());
 

@@ -2,7 +2,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,30 +9,24 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { prepareSchema } from "../../../src/core/journal/sqlite/migrate.ts";
 import { migrations } from "../../../src/core/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownVersion } from "../../../src/core/kit/own-version.ts";
 import { points } from "../../support/sample.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { holder, newPath, planned, started, takeLease } from "./samples.ts";
 import { Worker } from "./worker.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "journal-files-"));
-let folders = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("A journal file", () => {
   let path: string;
 
   beforeEach(() => {
-    path = join(folder, `${++folders}`, "journal.db");
-    mkdirSync(dirname(path));
+    path = newPath();
   });
 
   /** A closed journal with 60 runs: some 100 kB, everything in the one file. */
@@ -265,9 +258,8 @@ describe("A journal file", () => {
     const journal = await openSqliteJournal(path);
     for (const id of ["r0", "r1", "r2", "r3"]) {
       await journal.createRun(id, planned(), 10);
-      const outcome = await journal.takeLease(id, holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-      if (!outcome.acquired) throw new Error("the lease was not free");
-      const commit = { lease: outcome.lease, at: 1, status: "running" };
+      const lease = await takeLease(journal, id, { at: 1, ttlMs: 9 });
+      const commit = { lease, at: 1, status: "running" };
       await journal.commit({ ...commit, afterSeq: 2, events: [started("a")] });
       await journal.commit({ ...commit, afterSeq: 3, events: [started("b"), started("c")] });
     }
@@ -292,9 +284,8 @@ describe("A journal file", () => {
       for (const id of ["r0", "r1"]) {
         await journal.createRun(id, planned(), 10);
         const by = { ...holder("a"), ...(program !== null && { program }) };
-        const outcome = await journal.takeLease(id, by, { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-        if (!outcome.acquired) throw new Error("the lease was not free");
-        await journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events: [started("a")], status: "running" });
+        const lease = await takeLease(journal, id, { by, at: 1, ttlMs: 9 });
+        await journal.commit({ lease, afterSeq: 2, at: 1, events: [started("a")], status: "running" });
       }
       if (program === null) edit("UPDATE events SET body = json_remove(body, '$.program') WHERE seq = 2");
       edit(`UPDATE events SET body = '{"type":"job.teleported","step":"a"}' WHERE run_key = 1 AND seq = 3`);
@@ -310,10 +301,9 @@ describe("A journal file", () => {
   test("is never written an event that this version does not know", async () => {
     const journal = await openSqliteJournal(path);
     await journal.createRun("r", planned(), 10);
-    const outcome = await journal.takeLease("r", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-    if (!outcome.acquired) throw new Error("the lease was not free");
+    const lease = await takeLease(journal, "r", { at: 1, ttlMs: 9 });
     const events = [{ ...started("a"), type: "step.teleported" } as unknown as RunEvent];
-    const commit = journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events, status: "running" });
+    const commit = journal.commit({ lease, afterSeq: 2, at: 1, events, status: "running" });
     await expect(commit).rejects.toMatchObject({ code: "JOURNAL_RECORD_INVALID" });
     expect(await journal.read("r")).toHaveLength(2);
     await journal.close();
@@ -335,7 +325,7 @@ describe("A journal file", () => {
     beforeEach(async () => {
       worker = new Worker();
       await worker.call("dropRoot");
-      for (const part of [folder, dirname(path)]) chmodSync(part, 0o755);
+      chmodSync(dirname(path), 0o755);
     });
     afterEach(() => {
       // Whoever runs the tests, if not as root, must be able to remove what is in it.

@@ -1,19 +1,18 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { loadRun } from "../../../src/core/view/index.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { isFull } from "../../support/sample.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { planned } from "./samples.ts";
 
 const JOURNALS = isFull ? 2_000 : 60;
-const folder = mkdtempSync(join(tmpdir(), "hostile-journals-"));
+const folder = newFolder();
 const [sound, path] = [join(folder, "sound.db"), join(folder, "journal.db")];
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeAll(async () => {
   const journal = await openSqliteJournal(sound);
   for (const run of ["a", "b", "c"]) await journal.createRun(run, planned(), 10);

@@ -1,23 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, statSync, watch, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { EVENT_VERSION } from "../../../src/core/journal/events.ts";
 import { copyOf, newestVersion, prepareSchema } from "../../../src/core/journal/sqlite/migrate.ts";
 import { migrations } from "../../../src/core/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownVersion } from "../../../src/core/kit/own-version.ts";
 import { madeUp } from "./fixtures/lift-journal.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { newPath, planned, started, takeLease } from "./samples.ts";
 
 const fixture = fileURLToPath(new URL("./fixtures/lift-journal.ts", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "journal-migrate-"));
-let folders = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const RUNS = 20;
 const EVENTS = 3 * RUNS;
@@ -32,16 +28,14 @@ describe("a journal of an older version", () => {
   let path: string;
 
   beforeEach(async () => {
-    path = join(folder, `${++folders}`, "journal.db");
-    mkdirSync(dirname(path));
+    path = newPath();
     const journal = await openSqliteJournal(path);
     for (let index = 0; index < RUNS; index += 1) {
       const runId = `r${index}`;
       await journal.createRun(runId, planned(), 10);
-      const outcome = await journal.takeLease(runId, holder("a"), { at: 20, ttlMs: 1000, isDead: nobodyIsDead });
-      if (!outcome.acquired) throw new Error("not acquired");
+      const lease = await takeLease(journal, runId, { at: 20 });
       await journal.commit({
-        ...{ lease: outcome.lease, afterSeq: 2, at: 30, events: [started("face")], status: "running" },
+        ...{ lease, afterSeq: 2, at: 30, events: [started("face")], status: "running" },
         snapshot: { foldVersion: 1, seq: 3, state: "{}" },
       });
     }

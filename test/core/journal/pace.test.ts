@@ -1,17 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
-import { planned } from "./samples.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "journal-pace-"));
-let files = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const newPath = () => join(folder, `${++files}.db`);
+import { newPath, planned } from "./samples.ts";
 
 describe("A journal that another connection keeps locked", () => {
   test("does not block the event loop while it waits, and continues once the lock is released", async () => {
@@ -41,20 +34,6 @@ describe("A journal that another connection keeps locked", () => {
     other.exec("ROLLBACK");
     await journal.createRun("r1", planned(), 1);
     other.close();
-    await journal.close();
-  });
-
-  test("fails a bad write alone when it shares a transaction with good ones", async () => {
-    const journal = await openSqliteJournal(newPath());
-    await journal.createRun("r1", planned(), 1);
-    const outcomes = await Promise.allSettled([
-      journal.createRun("r2", planned(), 1),
-      journal.createRun("r1", planned(), 1),
-      journal.send("nope", { type: "stop" }, 1),
-      journal.createRun("r3", planned(), 1),
-    ]);
-    expect(outcomes.map((outcome) => outcome.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
-    expect((await journal.runs()).map((run) => run.runId)).toEqual(["r3", "r2", "r1"]);
     await journal.close();
   });
 

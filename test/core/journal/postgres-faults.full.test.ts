@@ -6,7 +6,7 @@ import { describeNeeding } from "../../support/absence.ts";
 import { freePort } from "../../support/free-port.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
 import { type Fate, tcpProxy } from "../../support/tcp-proxy.ts";
-import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { account, holder, planned, started, takeLease } from "./samples.ts";
 
 /** The error that a call fails with; null: it did not. */
 function failureOf(call: Promise<unknown>): Promise<Error | null> {
@@ -39,10 +39,7 @@ describeNeeding(lacksPostgres())("When the database or the way to it fails", () 
 
   async function held(store: JournalStore, runId: string): Promise<Lease> {
     await store.createRun(runId, { ...planned(), nonce: runId }, 1);
-    const options = { at: Date.now(), ttlMs: 600_000, isDead: nobodyIsDead };
-    const outcome = await store.takeLease(runId, holder(runId), options);
-    if (!outcome.acquired) throw new Error("the lease was not free");
-    return outcome.lease;
+    return takeLease(store, runId, { by: holder(runId), at: Date.now(), ttlMs: 600_000 });
   }
 
   /** Commits one event, or none, and one settled micro-dollar at a time; each exactly once. */

@@ -4,7 +4,7 @@ import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import type { JournalStore, Lease } from "../../../src/core/journal/store.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
-import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { account, holder, nobodyIsDead, planned, started, takeLease } from "./samples.ts";
 
 const hour = 3_600_000;
 
@@ -39,9 +39,7 @@ describeNeeding(lacksPostgres())("Several machines on one PostgreSQL journal", (
 
   async function held(store: JournalStore, runId: string): Promise<Lease> {
     await store.createRun(runId, planned(), 1);
-    const outcome = await take(store, runId, runId, Date.now(), 60_000);
-    if (!outcome.acquired) throw new Error("the lease was not free");
-    return outcome.lease;
+    return takeLease(store, runId, { by: holder(runId), at: Date.now(), ttlMs: 60_000 });
   }
 
   test("a lease ends by the database's clock, whatever the clocks of its processes show [G34]", async () => {

@@ -5,7 +5,7 @@ import { describeNeeding } from "../../support/absence.ts";
 import { lacksPgbouncer, startPgbouncer } from "../../support/pgbouncer.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
 import { journalContract } from "./contract.ts";
-import { holder, nobodyIsDead, planned } from "./samples.ts";
+import { planned, takeLease } from "./samples.ts";
 
 describeNeeding(lacksPostgres(), lacksPgbouncer())("Behind pgbouncer in transaction mode, with two connections", () => {
   let cluster: PostgresCluster;
@@ -37,9 +37,7 @@ describeNeeding(lacksPostgres(), lacksPgbouncer())("Behind pgbouncer in transact
     ]);
     await here.createRun("r1", planned(), 1);
     const take = async (store: typeof here) => {
-      const taken = await store.takeLease("r1", holder("a"), { at: Date.now(), ttlMs: 60_000, isDead: nobodyIsDead });
-      if (!taken.acquired) throw new Error("the lease was not free");
-      await store.releaseLease(taken.lease);
+      await store.releaseLease(await takeLease(store, "r1", { at: Date.now(), ttlMs: 60_000 }));
     };
     // Through the pooler nobody hears anything: it polls.
     const polled = here.waitForChange("r1", 1);

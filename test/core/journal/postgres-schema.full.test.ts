@@ -7,7 +7,7 @@ import { readSettings } from "../../../src/core/journal/postgres/settings.ts";
 import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { planned, started, takeLease } from "./samples.ts";
 
 describeNeeding(lacksPostgres())("The schema of a PostgreSQL journal", () => {
   let cluster: PostgresCluster;
@@ -41,10 +41,9 @@ describeNeeding(lacksPostgres())("The schema of a PostgreSQL journal", () => {
   test("is lifted by a later version with all that it holds, wholly or not at all", async () => {
     const store = await openPostgresJournal(url, { schema: "lifted" });
     await store.createRun("r1", planned(), 1);
-    const outcome = await store.takeLease("r1", holder("a"), { at: 1, ttlMs: 600_000, isDead: nobodyIsDead });
-    if (!outcome.acquired) throw new Error("the lease was not free");
+    const lease = await takeLease(store, "r1", { at: 1, ttlMs: 600_000 });
     const ledger = [{ type: "hold", step: "a", attempt: 1, amountMicros: 70 }] as const;
-    const commit = { lease: outcome.lease, afterSeq: 2, at: 2, status: "running", events: [started("a")], ledger };
+    const commit = { lease, afterSeq: 2, at: 2, status: "running", events: [started("a")], ledger };
     expect(await store.commit(commit)).toMatchObject({ committed: true });
     const events = await store.read("r1");
     const later = [...migrations, { sql: "ALTER TABLE {s}.runs ADD COLUMN more integer NOT NULL DEFAULT 7" }];

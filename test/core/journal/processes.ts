@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isHolderDead, thisHolder } from "../../../src/core/journal/host.ts";
 import type { JournalStore, Lease } from "../../../src/core/journal/store.ts";
 import { openAt } from "./open-at.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { holder, nobodyIsDead, planned, started, takeLease } from "./samples.ts";
 import { Worker } from "./worker.ts";
 
 /** Tests for processes that share a journal. `place` returns the location of a new journal for each test. */
@@ -171,7 +171,7 @@ export function processesContract(name: string, place: () => string): void {
       const consumed = new Set<number>();
       let refused = 0;
       const consumeAll = async () => {
-        const lease = await takeFree(journal);
+        const lease = await takeLease(journal, "r1", { by: holder("driver"), at: 1 });
         let seq = (await journal.run("r1"))?.lastSeq ?? 0;
         for (;;) {
           const entries = await journal.inbox("r1");
@@ -198,12 +198,6 @@ export function processesContract(name: string, place: () => string): void {
       console.log(`parks refused because of a message: ${refused}`);
     });
   });
-}
-
-async function takeFree(journal: JournalStore): Promise<Lease> {
-  const outcome = await journal.takeLease("r1", holder("driver"), { at: 1, ttlMs: 1_000, isDead: nobodyIsDead });
-  if (!outcome.acquired) throw new Error("the lease was not free");
-  return outcome.lease;
 }
 
 function oneEvent(lease: Lease, afterSeq: number) {

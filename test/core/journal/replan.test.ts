@@ -22,16 +22,14 @@ import {
   submitted,
 } from "./support/folded.ts";
 
+/** The events of a job, from its price to the end of its step. */
+const succeeded = (step: string, costMicros = 10) => [
+  ...[...sent(step), submitted(step), completed(step, output(0))],
+  ...[settled(step, costMicros), ended(step, "succeeded")],
+];
+
 describe("a step that is made again", () => {
-  const made = () =>
-    new Folded().take(
-      started,
-      ...sent("a"),
-      submitted("a"),
-      completed("a", output(0)),
-      settled("a", 60),
-      ended("a", "succeeded"),
-    );
+  const made = () => new Folded().take(started, ...succeeded("a", 60));
   const reset = { type: "step.reset", step: "a", why: "asked", onlyIfInputsChanged: true };
   const file = { type: "file.placed", name: "poster", step: "a", index: 0, file: "p.png" };
 
@@ -74,12 +72,8 @@ describe("a step that is made again", () => {
     ];
     const run = new Folded().take(started, { type: "step.reused", step: "a", outputs, value: { v: 1 }, from });
     expect(run.state.steps.a).toMatchObject({ reusedFrom: from, value: { v: 1 } });
-    expect(outputsOf(run.state.steps.a!).map(({ phase }) => phase)).toEqual([
-      "available",
-      "archived",
-      "available",
-      "downloaded",
-    ]);
+    const phases = outputsOf(run.state.steps.a!).map(({ phase }) => phase);
+    expect(phases).toEqual(["available", "archived", "available", "downloaded"]);
   });
 });
 
@@ -89,13 +83,6 @@ describe("a plan that grows or changes", () => {
   const grown = (own: readonly PlanStep[] = inner) => ({
     ...{ type: "expand.planned", step: "grow", steps: own, returns, groups: { grow: { maxCostMicros: 9 } } },
   });
-  const madeInner = (step: string) => [
-    ...sent(step),
-    submitted(step),
-    completed(step, output(0)),
-    settled(step, 10),
-    ended(step, "succeeded"),
-  ];
   const replanned = (own: readonly PlanStep[], more: object = {}) => ({
     ...{ type: "run.replanned", plan: planOf(own), quoteMicros: 7, renamed: [], expanded: {}, ...more },
   });
@@ -120,7 +107,7 @@ describe("a plan that grows or changes", () => {
 
   test("takes over what an expansion made before, unless it asks for something else or uses what does", () => {
     const earlier = () =>
-      new Folded().take(started, begun("grow"), grown(), ...madeInner("grow/1"), ...madeInner("grow/2"), {
+      new Folded().take(started, begun("grow"), grown(), ...succeeded("grow/1"), ...succeeded("grow/2"), {
         type: "step.reset",
         step: "grow",
         why: "asked",
@@ -176,7 +163,7 @@ describe("a plan that grows or changes", () => {
     const file = { type: "file.placed", name: "poster", step: "a", index: 0, file: "p.png" };
     const chosen = { type: "pick.decided", step: "ok", chosen: { step: "a", index: 0 }, scores: null };
     const own = [...steps, gate("ok", [ref("a")], true)];
-    const run = new Folded(own).take(started, begun("grow"), begun("ok"), grown(), ...madeInner("a"), file, chosen);
+    const run = new Folded(own).take(started, begun("grow"), begun("ok"), grown(), ...succeeded("a"), file, chosen);
     run.take({ type: "rerun.requested", requestId: "q", steps: ["a", "b"] });
     const renamedSteps = own.map((step) => (step.path === "a" ? { ...step, path: "hero" } : step));
     const expanded = { grow: [ref("hero")] };

@@ -1,5 +1,10 @@
+import { join } from "node:path";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
-import type { LeaseHolder } from "../../../src/core/journal/store.ts";
+import type { JournalStore, Lease, LeaseHolder } from "../../../src/core/journal/store.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
+
+/** The path of a new journal, in a folder of its own. */
+export const newPath = () => join(newFolder(), "journal.db");
 
 export const baseUrl = "http://127.0.0.1:1/v3";
 export const account = `key_1@${baseUrl}`;
@@ -35,3 +40,14 @@ export function submitted(step: string, jobId: string): RunEvent {
 }
 
 export const nobodyIsDead = () => false;
+
+/** Takes the lease of a run that nobody holds. */
+export async function takeLease(
+  journal: JournalStore,
+  runId: string,
+  { by = holder("a"), at = 100, ttlMs = 1_000 } = {},
+): Promise<Lease> {
+  const outcome = await journal.takeLease(runId, by, { at, ttlMs, isDead: nobodyIsDead });
+  if (!outcome.acquired) throw new Error("the lease was not free");
+  return outcome.lease;
+}

@@ -1,27 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { FOLD_VERSION, fold, type RunEvent } from "../../../src/core/journal/events.ts";
 import { isSnapshotDue, loadRun, snapshotOf } from "../../../src/core/journal/run-repository.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { job, planOf } from "../run/support/plans.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { newPath, planned, started, takeLease } from "./samples.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "journal-snapshot-"));
-let files = 0;
 let path: string;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const first = {
-  ...planned(),
-  plan: planOf(
-    ["a", "b", "c"].map((name) => job(name)),
-    {},
-  ),
-};
+const first = { ...planned(), plan: planOf([job("a"), job("b"), job("c")]) };
 
 /** The end of a step that sets what a new step has not at all. */
 const ended: RunEvent = {
@@ -31,19 +19,12 @@ const ended: RunEvent = {
 
 /** A run with a snapshot at event 5, and two events after it. */
 beforeEach(async () => {
-  path = join(folder, `${++files}.db`);
+  path = newPath();
   const journal = await openSqliteJournal(path);
   await journal.createRun("r", first, 10);
-  const outcome = await journal.takeLease("r", holder("a"), { at: 20, ttlMs: 1_000, isDead: nobodyIsDead });
-  if (!outcome.acquired) throw new Error("not acquired");
-  const { lease } = outcome;
-  await journal.commit({
-    lease,
-    afterSeq: 2,
-    at: 30,
-    events: [{ type: "run.started" }, started("a"), ended],
-    status: "running",
-  });
+  const lease = await takeLease(journal, "r", { at: 20 });
+  const events = [{ type: "run.started" } as const, started("a"), ended];
+  await journal.commit({ lease, afterSeq: 2, at: 30, events, status: "running" });
   const snapshot = snapshotOf(fold(await journal.read("r"))!);
   await journal.commit({ lease, afterSeq: 5, at: 40, events: [], status: "running", snapshot });
   await journal.commit({ lease, afterSeq: 5, at: 50, events: [started("b"), started("c")], status: "running" });

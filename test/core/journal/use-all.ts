@@ -1,15 +1,13 @@
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { account, holder, nobodyIsDead, planned, started, takeLease } from "./samples.ts";
 
 /** Uses all methods of a journal, so that each of its SQL statements is executed. */
 export async function useAllOf(journal: JournalStore): Promise<void> {
   await journal.createRun("r", { ...planned(), tags: { a: "b" } }, 1);
   const taking = { at: 1, ttlMs: 1_000, isDead: nobodyIsDead };
-  const outcome = await journal.takeLease("r", holder("a"), taking);
-  if (!outcome.acquired) throw new Error("the lease was not free");
+  const lease = await takeLease(journal, "r", { at: 1 });
   await journal.takeLease("r", holder("b"), taking);
-  const { lease } = outcome;
   await journal.renewLease(lease, { at: 1, ttlMs: 1_000 });
   await journal.deliver({ account, id: "early", jobId: "j", at: 1 });
   const message = await journal.send("r", { type: "stop" }, 1);
@@ -69,9 +67,8 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
     inbox: hints,
   });
   await journal.dueRuns({ account, at: 5, limit: 9 });
-  const again = await journal.takeLease("r", holder("b"), taking);
-  if (!again.acquired) throw new Error("the lease was not free");
-  await journal.commit({ lease: again.lease, afterSeq: 7, at: 1, events: [], status: "running", park: true });
+  const again = await takeLease(journal, "r", { by: holder("b"), at: 1 });
+  await journal.commit({ lease: again, afterSeq: 7, at: 1, events: [], status: "running", park: true });
   await journal.releaseLease(lease);
   await journal.removeRun("r", 1);
 }
