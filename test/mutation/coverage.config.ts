@@ -10,6 +10,8 @@ export default defineConfig({
   test: {
     ...shared,
     include: [...COVERAGE_TESTS],
+    // Loads the sources once, not once per test file.
+    isolate: false,
     typecheck: { enabled: false },
     coverage: {
       enabled: true,

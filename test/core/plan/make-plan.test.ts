@@ -71,7 +71,7 @@ test("a draft names its files and models", () => {
       v: job("v", models.voiceClone, { audio: upload("s", input.sample), name: "n" }),
     }),
   });
-  const made = draft(p, { sample: "/tmp/a.wav" }).draft!;
+  const made = draft(p, { sample: "a.wav" }).draft!;
   expect(filesOf(made)).toEqual([{ path: "a.wav", kind: "audio", step: "s" }]);
   expect(modelsOf(made)).toEqual(["voice-clone-1"]);
 });

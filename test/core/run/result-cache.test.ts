@@ -28,8 +28,8 @@ function made(step: string, input: Json): readonly RunEvent[] {
   return [
     { type: "job.quoted", ...at, costMicros: 1, basis: "quoted" },
     { type: "step.started", step },
-    { type: "job.submit.intended", ...at, key: "k", model: "image-1", input, holdMicros: 1 },
-    { type: "job.submitted", ...at, jobId: `job_${step}`, model: "image-1", replayed: false },
+    { type: "job.submit.intended", ...at, key: "k", model: "m", input, holdMicros: 1 },
+    { type: "job.submitted", ...at, jobId: `job_${step}`, model: "m", replayed: false },
     { type: "job.started", ...at },
     {
       type: "job.completed",
@@ -59,7 +59,7 @@ test("a result is noted once the content of all that it took in is known, whiche
   take(other, [copied("a", "11")]);
   const early = otherNotes.due(other, take(other, made("b", usesA)), false).find(({ step }) => step === "b");
   expect(late).toEqual(early);
-  expect(late).toMatchObject({ step: "b", model: "image-1" });
+  expect(late).toMatchObject({ step: "b", model: "m" });
 });
 
 test("what a commit did not take is noted with the next one, and nothing twice", () => {
@@ -81,7 +81,7 @@ test("what the journal holds of a step's last end is not noted again by a proces
   const state = chain();
   take(state, made("a", { prompt: "a" }));
   const { finishedAt } = state.steps.a!;
-  const stored = (at: number) => ({ step: "a", fingerprint: "f", model: "image-1", runId: "r", account: "k", at });
+  const stored = (at: number) => ({ step: "a", fingerprint: "f", model: "m", runId: "r", account: "k", at });
   const notedAfter = (at: number) => {
     const notes = new ResultRecorder(state);
     notes.noteStored(state, [stored(at)]);
