@@ -13,7 +13,7 @@ const facts = (contentType: string, sizeBytes = 9): FileFacts => ({
 /** The context for plans in these tests: the local service's models, and some files. */
 export const context: PlanContext = {
   catalog,
-  files: new Map([
+  files: new Map<string, FileFacts | { readonly error: string }>([
     ["a.wav", facts("audio/wav")],
     ["a.png", facts("image/png")],
     ["large.png", facts("image/png", 20_000_000)],
