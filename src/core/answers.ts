@@ -103,7 +103,7 @@ const misdirected = { ...retried, meaning: "not the service's", pause: "misdirec
 const refusesCaller = { ...unchanged, meaning: "refuses the caller", pause: "credentials" } as const;
 const again = "the request is sent again with the same key";
 const resent = `${again} until it is acknowledged`;
-const sameKey = "the next request uses the same attempt and key";
+const sameKey = "the next request counts as the same attempt and uses the same key";
 
 const withdrawn = `no job was created; ${again}, or withdrawn if the run pauses`;
 const chatFailed = "the request failed at no cost";
@@ -134,7 +134,7 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "the job may exist; every resume sends the request again with the same key, or a person adopts the job",
+    job: "the job may exist; every resume sends the request again with the same key, unless someone adopts the job",
   },
   // Verdicts on chat requests, which have no idempotency key.
   "chat refused": { ...unchanged, meaning: "definite", job: chatFailed, hold: "released", step: "failed" },
@@ -150,7 +150,7 @@ export const verdicts = {
   "chat waits": {
     ...retried,
     hold: "unconfirmed",
-    job: "the request is sent again; if the run pauses first, it may have been charged",
+    job: "the request is sent again; if the run pauses before that, the request may already have been charged",
   },
   "chat abandoned": {
     ...unchanged,

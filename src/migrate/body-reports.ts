@@ -50,9 +50,9 @@ export function assetReport(
 ): BodyReport {
   const fieldReport = new FieldReport(value);
   if (given({ value } as Body, "name") !== undefined) {
-    fieldReport.note(["name"], "converted", { why: "used as the name of the file to supply, if a body uses it" });
+    fieldReport.note(["name"], "converted", { why: "names the file to supply, if a body uses the asset" });
   }
-  if ("type" in value) fieldReport.note(["type"], "converted", { why: "used as the kind of the file to supply" });
+  if ("type" in value) fieldReport.note(["type"], "converted", { why: "determines what kind of file to supply" });
   const fields = fieldReport
     .close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }])
     .map(cleaned);

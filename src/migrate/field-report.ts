@@ -47,7 +47,8 @@ export class FieldReport {
     }
     for (let length = 1; length < path.length; length++) {
       const around = pathText(path.slice(0, length));
-      if (this.#entries.has(around)) throw new Error(`bug: ${field} is within ${around}, which has an entry`);
+      if (this.#entries.has(around))
+        throw new Error(`bug: ${field} must not have an entry of its own, because ${around} already has one`);
       this.#prefixes.add(around);
     }
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));

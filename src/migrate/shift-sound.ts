@@ -38,7 +38,7 @@ export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Prom
   const rest = startMs < 0 ? sound : sound.subarray(frames * frameBytes);
   if (startMs >= 0 && rest.length < frameBytes) {
     throw new ShiftSoundError(
-      `${from} is shorter than the ${startMs} ms to cut off, so nothing would remain; use a longer sound`,
+      `${from} is shorter than the ${startMs} ms to be trimmed, so nothing would remain; use longer audio`,
     );
   }
   const dataBytes = silence.length + rest.length;

@@ -85,7 +85,7 @@ function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
   throw new AssertionError({
-    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request whose provider can neither look it up nor repeat it safely, so after a kill a person must decide. Replace it with a step that can be repeated, or choose other boundaries with { every } or { at }.`,
+    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that can be neither looked up at the provider nor repeated safely, so after a kill someone has to decide what happened. Replace it with a step that can be repeated, or choose other boundaries with { every } or { at }.`,
     actual: "unresolved",
     expected: "succeeded",
   });
@@ -164,7 +164,7 @@ async function untilEnd(
     else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
     else if (!(await isOwed())) return result;
   }
-  throw new AssertionError({ message: `The run did not end within ${MOST_PROCESSES} processes.` });
+  throw new AssertionError({ message: `The run had not ended after ${MOST_PROCESSES} processes.` });
 }
 
 class ServiceSource implements AsyncDisposable {
@@ -277,7 +277,8 @@ function differences(calm: Life, life: Life): readonly string[] {
     return lines.length === 0 ? [`${name}: only the order or the number of items differs`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
-  if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, but only one may be repeated`);
+  if (life.chats > calm.chats + 1)
+    found.push(`chats: ${calm.chats} → ${life.chats}, although a kill may repeat only one chat`);
   if (life.unknownMicros !== 0)
     found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);
   return found;

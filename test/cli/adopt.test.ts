@@ -54,7 +54,7 @@ describe("a submit that was never answered", () => {
     expect((await cli(["adopt", "x", "bell", "none"], options)).code).toBe(0);
     const done = await cli(["resume", "x"], options);
     expect(done.code, done.stderr).toBe(1);
-    expect(done.stderr).toContain("a person stated that nothing was made");
+    expect(done.stderr).toContain("someone confirmed that nothing was generated");
   });
 
   test("does not keep its run from new limits, which the journal then holds", async () => {
@@ -194,7 +194,7 @@ export default pipeline("still", { input: z.object({}),
   const options = { cwd, env: service.env };
   const known =
     "still: sent once to fal (fal.image:flux); it is unknown whether anything was made or charged: socket hang up; up to $0.05 stays reserved. " +
-    "Check your account at fal, then pass the file that the request made, or none: showrunner adopt x still <file|none>";
+    "Check your account at fal, then pass the file that the request generated, or none: showrunner adopt x still <file|none>";
   const run = await cli(["run", path, "--id", "x", "--budget", "1"], options);
   expect(run.code, run.stderr).toBe(3);
   expect(run.stderr.split(known)).toHaveLength(3);

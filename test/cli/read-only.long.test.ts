@@ -34,7 +34,7 @@ test("a journal in a folder that cannot be written is looked at, and changed by 
   expect(await run("show", "kept", "--json")).toMatchObject({ code: 0, stdout: expect.stringContaining('"kept"') });
   expect(await run("events", "kept")).toMatchObject({ code: 0, stdout: expect.stringContaining("run.planned") });
   const stop = await run("stop", "kept");
-  expect(stop).toMatchObject({ code: 2, stderr: expect.stringContaining("read-only for this user") });
+  expect(stop).toMatchObject({ code: 2, stderr: expect.stringContaining("This user cannot write to the journal") });
   expect(stop.stderr).toContain("--journal FILE");
   const doctor = await run("doctor");
   expect(doctor.code).toBe(1);

@@ -115,7 +115,7 @@ describe("without a terminal", () => {
       const { code, stderr } = await end;
       expect(code).toBe(130);
       expect(stderr).toContain("Next: showrunner resume t");
-      expect(stderr).toMatch(/picture still runs on the service as job_/);
+      expect(stderr).toMatch(/picture is still running on the service as job_/);
     },
     longMs,
   );

@@ -358,9 +358,9 @@ describe("recordings", () => {
 
 test("what is not read is named by its format, and is no damage", async () => {
   const begins = {
-    "photo.heic": ["\0\0\0\x18ftypheic\0\0\0\0mif1heic", /photo\.heic is a HEIC picture, which is not supported; save it as JPEG or PNG/],
+    "photo.heic": ["\0\0\0\x18ftypheic\0\0\0\0mif1heic", /photo\.heic is a HEIC image, which is not supported; save it as JPEG or PNG/],
     "moving.webp": ["RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\0\0\0\0\0\0", /moving\.webp is an animated WebP, which is not supported/],
-    "picture.jxl": ["\xff\x0a\0\0\0\0\0\0\0\0", /is a JPEG XL picture/],
+    "picture.jxl": ["\xff\x0a\0\0\0\0\0\0\0\0", /is a JPEG XL image/],
     "layers.psd": ["8BPS\0\x01\0\0\0\0\0\0", /is a Photoshop document/],
     "drawing.svg": ["<svg xmlns='http://www.w3.org/2000/svg'/>", /is SVG or other XML/],
     "words.txt": ["Fresh bread from five in the morning.", /is not a supported video, audio or image file/],

@@ -45,7 +45,7 @@ test.each([
   ["join", { format: "3:2" }, 'format is "3:2"; use "16:9" or "9:16"'],
   ["join", { fit: "stretch" }, 'fit is "stretch"; use "crop" or "pad" or "blur"'],
   ["slideshow", { seconds: 0 }, "seconds is 0; use more than 0 seconds"],
-  ["slideshow", { fade: 2 }, "fade is 2 s, but it must be shorter than half of each picture's time on screen (1.5 s)"],
+  ["slideshow", { fade: 2 }, "fade is 2 s, but it must be shorter than half of each image's time on screen (1.5 s)"],
   ["slideshow", { seconds: 0.8 }, "fade is 0.5 s"],
   ["trim", { from: -1 }, "from is -1"],
   ["trim", { from: 2, to: 2 }, "nothing is left from 2 s to 2 s"],

@@ -79,7 +79,7 @@ describe("a foreign file", () => {
     const inputs = [{ path: at("vast.jpg"), name: "clip 2" }];
     await expect(probe(at("vast.jpg"), { name: "clip 2" })).rejects.toMatchObject({
       code: "CLIP_DAMAGED",
-      message: "clip 2 is damaged: its pictures have no size or exceed 100 million pixels",
+      message: "clip 2 is damaged: its images have no dimensions or exceed 100 million pixels",
     });
     // Where it was not looked at first, the decoder says no.
     await expect(runFfmpeg({ inputs, args: [], target: at("out.png") })).rejects.toMatchObject({

@@ -57,22 +57,22 @@ const all: Checks = {
 describe("an inspection", () => {
   test.each<readonly [string, Checks, readonly string[]]>([
     ["right.mp4", all, []],
-    ["black.mp4", all, ["it is black from 0 s to 4.9 s", "its picture is frozen from 0 s to 5 s"]],
+    ["black.mp4", all, ["it is black from 0 s to 4.9 s", "its video is frozen from 0 s to 5 s"]],
     ["blackout.mp4", { notBlack: true }, ["it is black from 2 s to 4.1 s"]],
     ["blackout.mp4", { notBlack: 3 }, []],
-    ["frozen.mp4", { notBlack: true, notFrozen: true }, ["its picture is frozen from 0.9 s to 5 s"]],
+    ["frozen.mp4", { notBlack: true, notFrozen: true }, ["its video is frozen from 0.9 s to 5 s"]],
     ["silent.mp4", { notSilent: true }, ["it is silent from 0 s to 5 s"]],
     ["pause.mp4", { notSilent: true, notBlack: true }, ["it is silent from 1 s to 4 s"]],
     ["pause.mp4", { notSilent: 4 }, []],
     ["silent.mp4", { speech: true }, ["it has no speech: only 0 s of its audio is as loud as speech"]],
-    ["mute.mp4", { notSilent: true }, ["it has no sound"]],
+    ["mute.mp4", { notSilent: true }, ["it has no audio"]],
     [
       "right.mp4",
       { seconds: [1, 2], size: "1080x1920" },
       ["it is 5 s long; expected 1 to 2 s", "it has 160x120; expected 1080x1920"],
     ],
     ["speech.wav", { notSilent: true, speech: true, seconds: [2, 4] }, []],
-    ["speech.wav", { notBlack: true }, ["it has no pictures"]],
+    ["speech.wav", { notBlack: true }, ["it has no video"]],
     ["black.png", { notBlack: true }, ["it is black"]],
     ["grey.png", { notBlack: true, size: "64x64" }, []],
   ])("of %s by %o finds %o", async (name, checks, expected) => {
@@ -85,7 +85,9 @@ describe("an inspection", () => {
 
   test("fails if whoever judges does not say what is wrong", async () => {
     const judge = (() => false) as never;
-    await expect(flaws("right.mp4", { judge })).rejects.toThrow("`judge` must return null or what is wrong, not false");
+    await expect(flaws("right.mp4", { judge })).rejects.toThrow(
+      "`judge` must return null or a description of the problem, not false",
+    );
   });
 
   test("shows three frames to whoever judges, once nothing else is wrong", async () => {

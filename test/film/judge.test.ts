@@ -137,7 +137,7 @@ describe("a judge by a chat model", () => {
     );
     const said = (drafted: typeof speech) => drafted.draft?.problems.map(({ message }) => message);
     expect(said(speech)).toEqual([
-      expect.stringMatching(/^`build` threw an error: ok has a judge, which looks at pictures, but s makes audio/),
+      expect.stringMatching(/^`build` threw an error: the judge of ok can evaluate only images, but s makes audio/),
     ]);
     expect(said(alone)).toEqual([expect.stringContaining('inspect({ task, chat, choose }, "ok", …)')]);
     const refused = expect.objectContaining({ code: "FILM_INPUT" });

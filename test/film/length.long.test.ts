@@ -26,7 +26,7 @@ beforeAll(async () => {
 describe.each([
   ["longest", 6.41, 6.41, /lasts 6\.4 s and the video 3 s: the last frame is held for 3\.4 s/],
   ["sound", 6.41, 6.41, /held for 3\.4 s/],
-  ["pictures", 6.41, 3, /the last 3\.4 s of sound are cut/],
+  ["pictures", 6.41, 3, /the last 3\.4 s of audio are cut/],
   ["longest", 1.37, 3, null],
   ["sound", 1.37, 1.37, /the last 1\.6 s of video are cut/],
   ["pictures", 1.37, 3, null],
@@ -49,14 +49,14 @@ describe.each([
 test.each<readonly [Length, number, RegExp]>([
   ["longest", 2, /lasts 2 s and the video 1 s: the last frame is held for 1 s/],
   ["sound", 2, /the last frame is held for 1 s/],
-  ["pictures", 1, /the last 1 s of sound are cut/],
+  ["pictures", 1, /the last 1 s of audio are cut/],
 ])(
   "a joined clip whose sound is longer lasts by %s %s s, and the step says what was held or cut",
   async (length, seconds, note) => {
     const clip = fileOf("video", path("long-sound.mp4"));
     const { value, file } = await make(folder, (task) => join(task, "j", [clip, clip], { length }));
     const { lengthNote } = value as { readonly lengthNote: string };
-    expect(lengthNote.split("; ")).toEqual([1, 2].map((n) => expect.stringContaining(`the sound of clip ${n} of 2`)));
+    expect(lengthNote.split("; ")).toEqual([1, 2].map((n) => expect.stringContaining(`the audio of clip ${n} of 2`)));
     expect(lengthNote).toMatch(note);
     expect((value as { readonly starts: readonly number[] }).starts[1]).toBeCloseTo(seconds, 1);
     expect(Math.abs((await probe(file())).seconds - 2 * seconds)).toBeLessThan(0.05);
@@ -64,8 +64,8 @@ test.each<readonly [Length, number, RegExp]>([
 );
 
 describe.each<readonly [Length | undefined, number, RegExp]>([
-  [undefined, 2, /the sound of the film lasts 2 s and the video 1 s: the last frame is held for 1 s/],
-  ["pictures", 1, /the last 1 s of sound are cut/],
+  [undefined, 2, /the audio of the video lasts 2 s and the video 1 s: the last frame is held for 1 s/],
+  ["pictures", 1, /the last 1 s of audio are cut/],
 ])("a film of 1 s of pictures and 2 s of sound, by %s", (length, seconds, note) => {
   const film = fileOf("video", path("long-sound.mp4"));
   const lines = [{ text: "hello", words: [{ text: "hello", start: 0.1, end: 0.5 }] }];
@@ -101,7 +101,7 @@ describe.each<readonly [Length | undefined, number, RegExp]>([
       },
     });
     const { warnings } = await world.show.quote(given, {});
-    const expected = length === undefined ? /held for 1 s/ : /the last 1 s of sound are cut/;
+    const expected = length === undefined ? /held for 1 s/ : /the last 1 s of audio are cut/;
     expect(warnings.map(({ step, message }) => [step, expected.test(message)])).toEqual(
       ["reframed-1x1", "laid", "captioned", "cut", "joined", "mixed"].map((step) => [step, true]),
     );
@@ -135,7 +135,7 @@ test("a plan warns where the speech will be longer than the pictures by what is 
   expect(await warned(SPEECH.repeat(3))).toEqual([
     { code: "length", step: "film", message: expect.stringMatching(/the video 8 s: the last frame is held for/) },
   ]);
-  expect((await warned(SPEECH.repeat(3), "pictures"))[0]!.message).toMatch(/the last .* of sound are cut/);
+  expect((await warned(SPEECH.repeat(3), "pictures"))[0]!.message).toMatch(/the last .* of audio are cut/);
   expect(await warned("Fresh bread.")).toEqual([]);
 });
 
@@ -150,6 +150,6 @@ test("a plan warns where a sound that is given is longer than the film that is g
   });
   const { warnings } = await world.show.quote(given, {});
   expect(warnings.map(({ message }) => message)).toEqual([
-    expect.stringMatching(/the sound lasts 6\.4 s and the video 3 s: the last frame is held for 3\.4 s/),
+    expect.stringMatching(/the audio lasts 6\.4 s and the video 3 s: the last frame is held for 3\.4 s/),
   ]);
 });

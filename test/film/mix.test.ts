@@ -80,6 +80,6 @@ describe("a mix", () => {
 
   test("of nothing, or of what is no sound, is an error", async () => {
     await expect(mixed({})).rejects.toThrow(/there is nothing to mix/);
-    await expect(mixed({ voice: fileOf("audio", path("silent.mp4")) })).rejects.toThrow("voice 1 has no sound");
+    await expect(mixed({ voice: fileOf("audio", path("silent.mp4")) })).rejects.toThrow("voice 1 has no audio");
   });
 });

@@ -47,8 +47,8 @@ describe("a medium that cannot be read", () => {
   };
 
   test.each([
-    ["a photograph of a phone", "photo.heic", /^photo\.heic is a HEIC picture, .*save it as JPEG or PNG/],
-    ["a picture that moves", "moving.webp", /^moving\.webp is an animated WebP, .*save it as a GIF or a film/],
+    ["a photograph of a phone", "photo.heic", /^photo\.heic is a HEIC image, .*save it as JPEG or PNG/],
+    ["a picture that moves", "moving.webp", /^moving\.webp is an animated WebP, .*save it as a GIF or a video/],
   ])("is named by its format in the plan, with the field that it stands in: %s", async (_, name, message) => {
     const found = await problemsOf(({ task, upload }) => {
       const pictures = ["picture.png", name].map((file, index) => upload(`p${index}`, path(file)));
@@ -105,11 +105,11 @@ describe("a medium with nothing in it", () => {
   });
 
   test.each([
-    ["empty.wav", /empty\.wav: it contains no sound \(audio\/wav, 0 ms\); check the path/],
-    ["empty.flac", /empty\.flac: it contains no sound \(audio\/flac, 0 ms\); check the path/],
+    ["empty.wav", /empty\.wav: it contains no audio \(audio\/wav, 0 ms\); check the path/],
+    ["empty.flac", /empty\.flac: it contains no audio \(audio\/flac, 0 ms\); check the path/],
     ["empty.png", /empty\.png: it contains no pixels \(image\/png\); check the path/],
-    ["empty.mp4", /empty\.mp4: it contains no pictures or sound \(video\/mp4, 0 ms\); check the path/],
-    ["empty.webm", /empty\.webm: it contains no pictures or sound \(video\/webm, 0 ms\); check the path/],
+    ["empty.mp4", /empty\.mp4: it contains no video or audio \(video\/mp4, 0 ms\); check the path/],
+    ["empty.webm", /empty\.webm: it contains no video or audio \(video\/webm, 0 ms\); check the path/],
   ])("is refused in the plan, whatever would use it: %s", async (name, message) => {
     const found = await problemsOf(({ task, upload }) => {
       const medium = upload("medium", path(name)) as never;
@@ -158,7 +158,7 @@ describe("looking at the files of a plan", () => {
     writeFileSync(path("photo.avif"), Buffer.from("\0\0\0\x18ftypavif\0\0\0\0avifmif1", "latin1"));
     const stream = { codec_type: "video", codec_name: "av1", width: 0, height: 0 };
     await probing(`echo '${JSON.stringify({ streams: [stream], format: { format_name: "mov,mp4,m4a" } })}'`);
-    const fault = expect.stringMatching(/^photo\.avif is an AVIF picture that .* cannot read; save it as JPEG or PNG$/);
+    const fault = expect.stringMatching(/^photo\.avif is an AVIF image that .* cannot read; save it as JPEG or PNG$/);
     expect(await lookAt(path("photo.avif"))).toEqual({ fault });
   });
 

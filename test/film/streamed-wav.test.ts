@@ -89,7 +89,7 @@ test("a WAV of which the end is missing is damaged as before: its size is one th
   const bytes = readFileSync(path("right.wav"));
   writeFileSync(path("cut.wav"), bytes.subarray(0, bytes.length / 2));
   const stated = { contentType: "audio/wav", width: null, height: null, durationMs: null };
-  expect(await damageOf(path("cut.wav"), stated)).toBe("part of its sound is missing");
+  expect(await damageOf(path("cut.wav"), stated)).toBe("part of its audio is missing");
   const mixing = make(folder, (task) =>
     mix(task, "mix", fileOf("video", path("silent.mp4")), { voice: fileOf("audio", path("cut.wav")) }),
   );

@@ -158,7 +158,7 @@ describe("showrunner migrate", () => {
     await writeSnapshot(join(cwd, "catalog.json"), ownCatalog());
     const { code, stderr } = await migrate(["v2.json", "--out", "out", "--verify", "--catalog", "catalog.json"]);
     expect(code).toBe(3);
-    expect(stderr).toContain("open: body 1: video_id: video-1 accepts no film to start from");
+    expect(stderr).toContain("open: body 1: video_id: video-1 accepts no video to start from");
     expect(stderr).toContain("1 body migrated to 1 job, 1 open");
     expect(stderr).toContain("Not verified: body 1: no step uses video_id");
   });

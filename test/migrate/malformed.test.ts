@@ -36,7 +36,7 @@ describe("a document that holds no bodies", () => {
       "the document 1:18 is not valid JSON: Expected ',' or '}' after property value",
     ],
     ["a number", "7", "body 1 1:1 is a number, not a v2 body; a body is an object with a type"],
-    ["an empty list", "[]", "the document 1:1 the list is empty; give at least one v2 body"],
+    ["an empty list", "[]", "the document 1:1 the list is empty; provide at least one v2 body"],
     [
       "a v3 body",
       '{"input": {"prompt": "x"}, "idempotency_key": "k"}',
@@ -45,7 +45,7 @@ describe("a document that holds no bodies", () => {
     [
       "what v2 answers to a bad body",
       '{"detail": [{"loc": ["body"], "msg": "bad", "type": "x"}]}',
-      "body 1 1:1 is an error response of v2, not a body; give the body that was sent",
+      "body 1 1:1 is a v2 error response, not a request body; pass the body that was sent",
     ],
     [
       "a flow that calls nothing",
@@ -229,7 +229,7 @@ describe("sizes", () => {
     const { report: found } = await migrateV2File(path, { catalog });
     expect(found.problems).toMatchObject([{ code: "too-large", line: 1 }]);
     expect(found.problems[0]?.message).toMatch(
-      /^has 52428800 bytes; a JSON document can have at most 33554432\. Split it, or write it as JSON Lines/,
+      /^is 52428800 bytes; a JSON document can be at most 33554432\. Split it, or write it as JSON Lines/,
     );
   });
 

@@ -137,7 +137,7 @@ describe("speech", () => {
       "an offset of 0 has no effect",
     );
     expect(migrateBodies([{ ...body, audio_start_ms: 9 }]).field("audio_start_ms")?.why).toBe(
-      "there is no sound to shift",
+      "there is no audio to shift",
     );
   });
 });
@@ -189,7 +189,7 @@ describe("media", () => {
     ]);
     expect(field("reference_image_ids[0]", 2)).toMatchObject({
       outcome: "decision",
-      why: "body 1 generates this file as video, but image is needed",
+      why: "body 1 produces this file as video, but image is needed",
     });
     expect(steps["image-2"]).toMatchObject({ images: ["<image-2-reference>"] });
   });

@@ -5,7 +5,7 @@ import { models } from "../../models.ts";
 /** Migrated from v2: 2 bodies, 2 jobs. report.md lists the outcome of every field. */
 export default pipeline("automation-flow", {
   input: z.object({
-    // a value that the flow fills into the field text
+    // a value that the flow inserts into the field text
     firstName: z.string().min(1),
     // v2 voice 9f0f2d8e-5a1b-4c6d-8e7f-1a2b3c4d5e6f; first used by node "Generate greeting"
     voice: z.string().min(1),

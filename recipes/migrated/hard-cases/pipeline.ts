@@ -6,7 +6,7 @@ import { models } from "../../models.ts";
 /** Migrated from v2: 7 of 8 bodies, 7 jobs. report.md lists the outcome of every field. */
 export default pipeline("hard-cases", {
   input: z.object({
-    // a value that the flow fills into the field text_prompt
+    // a value that the flow inserts into the field text_prompt
     prompt: z.string().min(1),
     // v2 calls it 33333333-cccc-4c3c-8c3c-000000000004; first used by node "Sound or speech", start_keyframe_id
     soundOrSpeechStart: file("image"),
@@ -47,7 +47,7 @@ export default pipeline("hard-cases", {
       duration_ms: 3000,
     });
     // To decide: reference_image_ids[0]: video-1 accepts no reference images
-    // To decide: video_id: video-1 accepts no film to start from
+    // To decide: video_id: video-1 accepts no video to start from
     const filmToStartFrom = job("film-to-start-from", models.video, {
       prompt: "The same street in snow",
       aspect_ratio: "16:9",

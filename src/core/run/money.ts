@@ -293,7 +293,7 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const more = asks.length > MOST_NAMED ? `, and ${asks.length - MOST_NAMED} more (${formatUsd(sum)} USD in all)` : "";
   const requiredMicros = limitMicros + sum;
   const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
-  const asked = `${named.join(", ")}${more}: the price was unknown when quote ${agreed!.quote} was accepted and is not part of the accepted ${formatUsd(limitMicros)} USD.`;
+  const asked = `${named.join(", ")}${more}: the price was unknown when quote ${agreed!.quote} was accepted, so the accepted total of ${formatUsd(limitMicros)} USD does not include it.`;
   const message = `${asked} To accept it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }

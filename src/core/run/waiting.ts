@@ -165,7 +165,7 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const again = operation === undefined ? "" : asks;
   const advice =
     provider !== undefined
-      ? `Check your account at ${provider}, then pass the file that the request made, or none: ${adopt} <file|none>${again}`
+      ? `Check your account at ${provider}, then pass the file that the request generated, or none: ${adopt} <file|none>${again}`
       : unresolved === "incomplete"
         ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;

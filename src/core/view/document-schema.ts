@@ -13,7 +13,7 @@ const outputAt = z.strictObject({ step: z.string(), index: z.int() });
 
 const runStatus = z
   .enum(["planned", "running", "paused", "interrupted", "succeeded", "partial", "failed", "cancelled"])
-  .describe("`interrupted` means that the run's process ended before the run");
+  .describe("`interrupted` means that the run's process ended before the run did");
 const stepStatuses = [
   "waiting",
   "running",
@@ -63,7 +63,7 @@ const run = z.strictObject({
   message: z.string().nullable().describe("Why the run is paused, interrupted or failed"),
   quote: usd.nullable(),
   cost: usd,
-  held: usd.describe("Money reserved for jobs that have no bill yet"),
+  held: usd.describe("Money reserved for jobs that have not been billed yet"),
   created_at: instant,
   finished_at: instant.nullable(),
   outputs: z
@@ -112,7 +112,7 @@ const operatorOutput = output.extend({
   manifest: z.string().nullable().describe("The manifest that describes how the file was made"),
   sha256: z.string().nullable(),
   fps: z.number().nullable(),
-  expires_at: instant.nullable().describe("Until when the service keeps the output"),
+  expires_at: instant.nullable().describe("Time until which the service keeps the output"),
 });
 
 const operatorStep = step.extend({
@@ -136,10 +136,10 @@ const operatorStep = step.extend({
   finished_at: instant.nullable(),
   quote: usd.nullable(),
   edited: list(z.string()).describe("Input fields that an edit or a note changed in this run"),
-  attempts: list(attempt).describe("Requests that were sent, and failed calls of local code"),
+  attempts: list(attempt).describe("Requests that were sent, and failed calls to local code"),
   outputs: list(operatorOutput),
   value: json.describe("The value that a chat or task returned, or that a person approved instead"),
-  chosen: outputAt.nullable().describe("The output that an approval or pick chose"),
+  chosen: outputAt.nullable().describe("The output that was chosen by an approval or a pick"),
   approval: z
     .strictObject({
       approved: z.boolean(),
@@ -181,11 +181,11 @@ const runDocument = run.extend({
       worst: z
         .strictObject({ quoted: usd, charged: usd })
         .nullable()
-        .describe("The charge that exceeded its quote by the highest factor"),
+        .describe("The charge that exceeded its quote by the largest factor"),
     }),
   ).describe("Models that charged more than they quoted or, without a quote, more than was allowed"),
   out_dir: z.string(),
-  took_ms: z.number().describe("Active time, without pauses and times when no process drove the run"),
+  took_ms: z.number().describe("Active time, excluding pauses and periods when no process was driving the run"),
   expiring: list(
     outputAt.extend({
       asset_id: z.string().nullable().describe("null if the service provides only a URL"),
@@ -200,10 +200,10 @@ const runDocument = run.extend({
       step: z.string(),
       output: z.int().nullable().describe("Index of the output; null if the entry concerns the whole step"),
       what: z.enum(["decision", "job", "file", "expired", "result", "bill"]),
-      until: instant.nullable().describe("Until when the service keeps the output"),
+      until: instant.nullable().describe("Time until which the service keeps the output"),
       text: z.string(),
     }),
-  ).describe("What the run lacks, in plan order; empty while a process drives the run"),
+  ).describe("What the run still needs, in plan order; empty while a process is driving the run"),
   refused: list(z.strictObject({ step: z.string(), reason: z.string(), shows: list(outputAt) })).describe(
     "The outputs that the run's checks rejected, with the reasons",
   ),
@@ -267,7 +267,7 @@ export type CallerEvent = z.output<typeof callerEvent>;
 
 const stepProgress = z.strictObject({
   step: z.string(),
-  progress: z.number().nullable().describe("Completed part of the step, from 0 to 1; null if unknown"),
+  progress: z.number().nullable().describe("Fraction of the step that is complete, from 0 to 1; null if unknown"),
   estimated_completion_at: instant.nullable().describe("When the service expects the step to end; null if unknown"),
 });
 

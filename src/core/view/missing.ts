@@ -61,14 +61,14 @@ function jobs(state: RunState): readonly Missing[] {
     if (provider !== undefined) {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
-        ? `${step} still runs at ${provider} and ${most} (resume checks it)`
+        ? `${step} is still running at ${provider} and ${most} (resume checks it)`
         : `${step} may be running at ${provider}: no response arrived; it ${most}`;
       return { step, output: null, what, until: null, text };
     }
     const text =
       jobId === null
         ? `${step} may be running on the service: the service did not confirm its submission; it ${most}`
-        : `${step} still runs on the service as ${jobId} and ${most}`;
+        : `${step} is still running on the service as ${jobId} and ${most}`;
     return { step, output: null, what, until: null, text: `${text} (it cannot be cancelled; resume collects it)` };
   });
 }

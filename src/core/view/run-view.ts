@@ -284,7 +284,7 @@ function changeableValue(state: RunState, decision: Decision): ChangeableValue |
 }
 
 export function nothingChangeable({ path }: Decision): string {
-  return `${path} does not show a single value that can be edited.`;
+  return `${path} does not show exactly one value that can be edited.`;
 }
 
 export function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {

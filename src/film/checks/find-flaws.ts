@@ -24,7 +24,7 @@ export async function findFlaws(
   const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
   // A judge may cost money, so do not ask it about a file that is already rejected.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
-  if (found.video === null) return ["it has no pictures to judge"];
+  if (found.video === null) return ["it has no images to judge"];
   const frames = await framesOf(found, found.video, signal);
   const { judge } = checks;
   const judged = await (typeof judge === "function" ? judge(frames, signal) : askLanguageModel(judge, frames, signal));
@@ -36,7 +36,7 @@ function sizeFlaws({ seconds, video }: Probed, { seconds: range, size }: Checks)
   const [least, most] = range ?? [0, Number.POSITIVE_INFINITY];
   if (seconds < least - SLACK_SECONDS || seconds > most + SLACK_SECONDS)
     flaws.push(`it is ${say(seconds)} long; expected ${least} to ${most} s`);
-  const found = video === null ? "no pictures" : `${video.width}x${video.height}`;
+  const found = video === null ? "no video" : `${video.width}x${video.height}`;
   if (size !== undefined && found !== size) flaws.push(`it has ${found}; expected ${size}`);
   return flaws;
 }
@@ -46,8 +46,8 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
   const wantsSound = limits.silent !== null || checks.speech === true;
   const wantsPictures = limits.black !== null || limits.frozen !== null;
   const lacks = [
-    ...(wantsSound && found.audio === null ? ["it has no sound"] : []),
-    ...(wantsPictures && found.video === null ? ["it has no pictures"] : []),
+    ...(wantsSound && found.audio === null ? ["it has no audio"] : []),
+    ...(wantsPictures && found.video === null ? ["it has no video"] : []),
   ];
   if (lacks.length > 0) return lacks;
   const isStill = found.video?.isStill === true;
@@ -57,7 +57,7 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
   const { seconds } = found;
   return [
     ...spansOf(log, "black", seconds).map((span) => `it is black ${during(span)}`),
-    ...spansOf(log, "frozen", seconds).map((span) => `its picture is frozen ${during(span)}`),
+    ...spansOf(log, "frozen", seconds).map((span) => `its video is frozen ${during(span)}`),
     ...spansOf(log, "silent", seconds).map((span) => `it is silent ${during(span)}`),
     ...(checks.speech === true ? await speechFlaws(found, signal) : []),
   ];

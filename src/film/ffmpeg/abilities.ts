@@ -40,7 +40,7 @@ export async function whyMissing(): Promise<string> {
   if (ffmpeg === null && process.env.FFMPEG_PATH)
     return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is not an executable file`;
   if (ffmpeg === null) return "ffmpeg was not found: it is neither on PATH nor in FFMPEG_PATH";
-  if ((await findProgram("ffprobe")) === null) return `ffprobe is neither beside ${ffmpeg} nor on PATH`;
+  if ((await findProgram("ffprobe")) === null) return `ffprobe was not found next to ${ffmpeg} or on PATH`;
   return `${ffmpeg} cannot be started`;
 }
 

@@ -18,7 +18,7 @@ async function sniffed(path: string): Promise<string> {
   const at = (bytes: string, from: number) => head.toString("latin1", from, from + bytes.length) === bytes;
   const unread = UNREAD.find(({ begin }) => begin.some(([bytes, from]) => at(bytes, from)));
   if (unread !== undefined || isAnimatedWebp(head)) {
-    const { is, instead } = unread ?? { is: "an animated WebP", instead: "a GIF or a film" };
+    const { is, instead } = unread ?? { is: "an animated WebP", instead: "a GIF or a video" };
     throw new FilmError("CLIP_FORMAT", `${basename(path)} is ${is}, which is not supported; save it as ${instead}`);
   }
   const demuxer = FORMATS.find(([, bytes, from]) => at(bytes, from))?.[0] ?? byFrames(head);
@@ -55,10 +55,10 @@ const brands = (...names: readonly string[]): Begin => names.map((name) => [`fty
 const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly instead: string }[] = [
   {
     begin: brands("heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"),
-    is: "a HEIC picture",
+    is: "a HEIC image",
     instead: "JPEG or PNG",
   },
-  { begin: [["\xff\x0a", 0], ["JXL ", 4]], is: "a JPEG XL picture", instead: "JPEG or PNG" }, // biome-ignore format: one line
+  { begin: [["\xff\x0a", 0], ["JXL ", 4]], is: "a JPEG XL image", instead: "JPEG or PNG" }, // biome-ignore format: one line
   { begin: [["8BPS", 0]], is: "a Photoshop document", instead: "PNG" },
   { begin: [["%PDF", 0]], is: "a PDF", instead: "PNG" },
   { begin: [["<svg", 0], ["<?xml", 0]], is: "SVG or other XML", instead: "PNG" }, // biome-ignore format: one line

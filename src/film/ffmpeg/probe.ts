@@ -114,15 +114,15 @@ export async function probe(
   const walked = { path, begins, format, signal };
   const video = pictures === undefined ? null : await videoFacts(pictures, isStill ? 0 : whole, isStill, walked);
   const audio = sound === undefined ? null : await audioFacts(sound, whole, walked);
-  if (video === null && audio === null) throw damaged("it has neither pictures nor sound");
+  if (video === null && audio === null) throw damaged("it has neither video nor audio");
   const pixels = video === null ? 1 : video.width * video.height;
   // The size is missing if ffmpeg cannot decode the image.
   if (pixels === 0 && isStill && !isPictureFormat(format)) {
-    const unread = `${name} is an AVIF picture that ${ffmpeg.path} (${ffmpeg.version}) cannot read`;
+    const unread = `${name} is an AVIF image that ${ffmpeg.path} (${ffmpeg.version}) cannot read`;
     throw new FilmError("CLIP_FORMAT", `${unread}; save it as JPEG or PNG`);
   }
   if (!(pixels > 0 && pixels <= MOST_PIXELS))
-    throw damaged(`its pictures have no size or exceed ${MOST_PIXELS / 1e6} million pixels`);
+    throw damaged(`its images have no dimensions or exceed ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;
   if (!isStill && !(seconds > 0)) throw damaged("it has no duration");
   const longest = Math.max(seconds, audio?.seconds ?? 0);

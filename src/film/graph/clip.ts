@@ -32,7 +32,7 @@ const MOST_APART = 0.5;
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
   const { video } = probed;
-  if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} has no pictures`);
+  if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} has no video`);
   await checkToneMapping(video, name);
   if (video.isStill) return { ...probed, name, video };
   const fault = sizeFault(video);
@@ -65,7 +65,7 @@ export async function openLasting(
 ): Promise<Lasting> {
   const clip = await openClip(path, name, signal);
   const ends = { seconds: clip.seconds, sound: clip.audio?.seconds ?? null };
-  const { seconds, note } = fitLength(`the sound of ${name}`, ends, length);
+  const { seconds, note } = fitLength(`the audio of ${name}`, ends, length);
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
@@ -115,7 +115,7 @@ async function checkToneMapping({ colors }: ProbedVideo, name: string): Promise<
 async function walkPictures({ path, begins }: Probed, name: string, signal: AbortSignal | undefined) {
   const { first, end, count, longest, fault } = await walkPackets(path, "V:0", { begins, signal });
   if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(fault, path)}`);
-  if (!(end > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it has no pictures`);
+  if (!(end > first)) throw new FilmError("CLIP_DAMAGED", `${name} is damaged: it contains no frames`);
   const most = mostSeconds();
   if (longest > most * MOST_OF_ONE_FRAME) throw tooLong(name, `shows a single frame for ${Math.round(longest)} s`);
   if (end - begins > most) throw tooLong(name, `is ${Math.round(end - begins)} s long`);

@@ -55,8 +55,8 @@ function checked(pixels: Pixels, least = 16): Pixels {
 
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
-  const why = "a picture is far too elongated for the area it fills";
-  throw new FilmError("FILM_INPUT", `${why} and would be scaled to ${width}x${height}; crop it first`);
+  const why = "the aspect ratio of an image is too extreme for the area it fills";
+  throw new FilmError("FILM_INPUT", `${why}, so it would be scaled to ${width}x${height}; crop it first`);
 }
 
 export function formatName(format: Format): string {

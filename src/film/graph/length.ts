@@ -34,7 +34,7 @@ export function fitLength(
   const seconds = { pictures, sound, longest: Math.max(pictures, sound) }[length];
   const both = `${what} lasts ${say(sound)} and the video ${say(pictures)}`;
   if (seconds > pictures) return { seconds, note: `${both}: the last frame is held for ${say(seconds - pictures)}` };
-  if (sound > seconds) return { seconds, note: `${both}: the last ${say(sound - seconds)} of sound are cut` };
+  if (sound > seconds) return { seconds, note: `${both}: the last ${say(sound - seconds)} of audio are cut` };
   return { seconds, note: pictures > seconds ? `${both}: the last ${say(pictures - seconds)} of video are cut` : null };
 }
 
@@ -51,7 +51,7 @@ export function foreseenFilm({
   length,
 }: LengthOption): (input: unknown, endsOf: EndsOf) => ReturnType<typeof foreseenLength> {
   return (input, endsOf) =>
-    foreseenLength("the sound of the film", endsOf((input as { readonly film: unknown }).film), length);
+    foreseenLength("the audio of the video", endsOf((input as { readonly film: unknown }).film), length);
 }
 
 function say(seconds: number): string {

@@ -53,10 +53,10 @@ const FPS = 25;
 async function audiogramFile(given: Given, { signal, progress, file }: TaskContext) {
   const { size = "1080p", format = "1:1", color = "#ffffff" } = given;
   const [sound, picture] = await Promise.all([
-    probe(given.sound.path, { name: "the sound", signal }),
-    openClip(given.picture.path, "the picture", signal),
+    probe(given.sound.path, { name: "the audio", signal }),
+    openClip(given.picture.path, "the background", signal),
   ]);
-  if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the sound file has no audio");
+  if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the audio file contains no audio");
   const pixels = pixelsOf(picture.video, size, format);
   const frames = Math.round(sound.audio.seconds * FPS);
   const seconds = frames / FPS;
@@ -69,8 +69,8 @@ async function audiogramFile(given: Given, { signal, progress, file }: TaskConte
   ];
   await runFfmpeg({
     inputs: [
-      { path: sound.path, name: "the sound" },
-      { path: picture.path, name: "the picture" },
+      { path: sound.path, name: "the audio" },
+      { path: picture.path, name: "the background" },
     ],
     args: [
       ...["-filter_complex", graph.join(";"), "-map", "[film]", "-map", "[sound]"],

@@ -113,7 +113,7 @@ interface Given extends LengthOption {
 }
 
 async function captionFile(given: Given, context: TaskContext): Promise<Captioned> {
-  const film = await openLasting(given.film.path, "the film", given, context.signal);
+  const film = await openLasting(given.film.path, "the video", given, context.signal);
   const timed = await timeLines(given.lines, film, context);
   const limits = limitsFor(film.video, { size: given.style?.size, most: given.letters });
   const cues = timed.flatMap((words) => cuesOf(words, limits));
@@ -130,7 +130,7 @@ async function timeLines(lines: readonly GivenLine[], film: Lasting, context: Ta
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
   );
   const inFilm = sentences.filter(({ voice, words }: GivenLine) => voice === undefined && words === undefined);
-  const speech = inFilm.length === 0 ? [] : await speechOf({ path: film.path, name: "the film" }, context);
+  const speech = inFilm.length === 0 ? [] : await speechOf({ path: film.path, name: "the video" }, context);
   const spans = alignLines(
     inFilm.map(({ text }) => text),
     speech,

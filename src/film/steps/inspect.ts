@@ -77,7 +77,7 @@ export function inspect<H extends Media<MediaKind>>(
   if (addSteps === undefined) return choose(name, [media], { by: scorerOf(looking), version, requires });
   if (typeof steps !== "function") return addSteps(steps, name, media).passed as Chosen<H>;
   const next = `pass the methods that add them: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
-  throw new FilmError("FILM_INPUT", `a judge that is a chat model needs further steps; ${next}`);
+  throw new FilmError("FILM_INPUT", `using a chat model as the judge requires additional steps; ${next}`);
 }
 
 class NoVerdictError extends Error {
@@ -96,7 +96,7 @@ function addJudged(
   { checks, judge, version }: { readonly checks: Checks; readonly judge: ChatJudge; readonly version: string },
 ): InspectionSteps {
   if ((media.yields as string) === "audio")
-    throw new FilmError("FILM_INPUT", `${name} has a judge, which looks at pictures, but ${media.step} makes audio`);
+    throw new FilmError("FILM_INPUT", `the judge of ${name} can evaluate only images, but ${media.step} makes audio`);
   const names = media.yields === "image" ? ["frame-1.jpg"] : ["frame-1.jpg", "frame-2.jpg", "frame-3.jpg"];
   const look = (given: { readonly made: LocalFile }, context: TaskContext) =>
     takeFrames(given.made, { checks, names, context });
@@ -138,7 +138,7 @@ async function takeFrames(
 ): Promise<{ readonly flaws: readonly string[] }> {
   const { signal } = context;
   const found = await probe(path, { name: "the output", signal });
-  if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
+  if (found.video === null) throw new FilmError("FILM_INPUT", "it has no images to judge");
   const flaws = await findFlaws({ path, signal }, checks);
   const frames = await framesOf(found, found.video, signal);
   // If only the service knows the model's kind, the result may be a still image, which has only one frame.

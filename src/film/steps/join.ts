@@ -109,7 +109,7 @@ export function join(task: Task, name: string, clips: MediaList<"video">, option
 function foreseenJoin(input: unknown, endsOf: EndsOf, named: ReturnType<typeof clipNames>): Foreseen {
   const { clips, fade = 0, length } = input as JoinOptions & { readonly clips: readonly unknown[] };
   const each = clips.map((clip, index) =>
-    foreseenLength(`the sound of ${named(index, clips.length)}`, endsOf(clip), length),
+    foreseenLength(`the audio of ${named(index, clips.length)}`, endsOf(clip), length),
   );
   const known = each.flatMap(({ seconds }) => seconds ?? []);
   const sum = known.reduce((all, seconds) => all + seconds, -fade * (clips.length - 1));
@@ -127,7 +127,7 @@ async function joinFiles(
   for (const { path, name } of sources) clips.push(await openLasting(path, name, options, context.signal));
   const still = clips.find(({ video }) => video.isStill);
   if (still !== undefined)
-    throw new FilmError("FILM_INPUT", `${still.name} is a picture; use slideshow to make a film from it`);
+    throw new FilmError("FILM_INPUT", `${still.name} is a still image; use slideshow to make a video from it`);
   const lasting = clips.map((clip) => ({ ...clip, seconds: clip.lasts }));
   const notes = clips.flatMap((clip) => clip.lengthNote ?? []);
   return {
@@ -163,7 +163,7 @@ async function writeJoined(
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {
-  const { seconds } = await probe(path, { name: "the film", signal, isForeign: false });
+  const { seconds } = await probe(path, { name: "the video", signal, isForeign: false });
   if (Math.abs(seconds - shall) <= MOST_OFF) return;
   throw new FilmError("FFMPEG_FAILED", `ffmpeg wrote ${seconds.toFixed(2)} s instead of ${shall.toFixed(2)} s`);
 }
@@ -316,8 +316,8 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
   // A handle may stand for several pictures, so the real list may be longer.
-  if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of each picture's time on screen" });
-  else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "each picture's time on screen" });
+  if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of each image's time on screen" });
+  else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "each image's time on screen" });
   const named = clipNames(list);
   return filmTask(
     task,
@@ -329,7 +329,7 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
       step,
       make: async ({ pictures, ...asked }, context) => {
         const files = namedFiles(pictures as readonly unknown[], named);
-        if (files.length === 0) throw new FilmError("FILM_INPUT", "there are no pictures to show");
+        if (files.length === 0) throw new FilmError("FILM_INPUT", "there are no images to show");
         return showFiles(files, asked as SlideshowOptions, context);
       },
     },

@@ -115,7 +115,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const known = ends.filter((end) => end !== null);
   if (pictures === null || known.length < ends.length) return { seconds: null };
   const sound = soundEnd(known, own === null ? null : pictures.sound, length);
-  return foreseenLength("the sound", { ...pictures, sound }, length);
+  return foreseenLength("the audio", { ...pictures, sound }, length);
 }
 
 /** Returns when the audio ends. If `length` is `sound`, the film's own audio counts only if nothing was added. */
@@ -136,9 +136,9 @@ const MUSIC_FADE = 1.5;
 async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   const { signal } = context;
   const { duck = 12, loudness = -14, length } = given;
-  const film = await openClip(given.film.path, "the film", signal);
+  const film = await openClip(given.film.path, "the video", signal);
   const { layers, inputs, voices, end } = await layersOf(given, film, signal);
-  const { seconds, note } = fitLength("the sound", { seconds: film.seconds, sound: end }, length);
+  const { seconds, note } = fitLength("the audio", { seconds: film.seconds, sound: end }, length);
   const mixed = joinPath(context.folder, "mixed.wav");
   const graph = mixGraph(layers, { seconds, duck, musicFade: Math.min(MUSIC_FADE, seconds / 4) });
   await runFfmpeg({
@@ -170,7 +170,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
   const add = async (role: Layer["role"], name: string, { sound, at = 0, volume = 0 }: Placed) => {
     const { path, audio } = await probe(sound.path, { name, signal });
-    if (audio === null) throw new FilmError("CLIP_DAMAGED", `${name} has no sound`);
+    if (audio === null) throw new FilmError("CLIP_DAMAGED", `${name} has no audio`);
     const args = role === "music" ? ["-stream_loop", "-1"] : [];
     layers.push({ input: inputs.push({ path, name, args }) - 1, role, at, volume });
     return { at, end: at + audio.seconds };
@@ -182,7 +182,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   const ends = spoken.map(({ end }) => end);
   for (const [index, sound] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, sound)).end);
   if (layers.length === 0)
-    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and no other sound was added");
+    throw new FilmError("FILM_INPUT", "there is nothing to mix: the video has no audio, and no other audio was added");
   const end = soundEnd(ends, own === null ? null : (film.audio?.seconds ?? null), length);
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }

@@ -136,7 +136,7 @@ interface Given extends LengthOption {
 
 async function overlayFile(given: Given, context: TaskContext) {
   const { signal, progress, file, folder } = context;
-  const clip = await openLasting(given.film.path, "the film", given, signal);
+  const clip = await openLasting(given.film.path, "the video", given, signal);
   const graph = await graphOf(given, clip, context);
   const sound = clip.audio === null ? [] : ["-map", "[sound]", ...SOUND_ARGS];
   const log = await runFfmpeg({
@@ -207,7 +207,7 @@ async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Lasting, { si
   const rate = rateOf(clip.video.fps);
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
   if (blend >= clip.lasts || blend >= shown)
-    throw new FilmError("FILM_INPUT", "the end card's fade must be shorter than the card and the film");
+    throw new FilmError("FILM_INPUT", "the end card's fade must be shorter than the card and the video");
   const fitted = fitFilter(video, clip.video, { fit: card.fit ?? "blur", label: "c" });
   const held = `tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${Math.round(shown * rate.fps)}`;
   const chains = [

@@ -62,7 +62,7 @@ interface Given extends LengthOption {
 
 async function reframeFile({ film, format, size, fit = "crop", length }: Given, context: TaskContext) {
   const { signal, progress, file } = context;
-  const clip = await openLasting(film.path, "the film", { length }, signal);
+  const clip = await openLasting(film.path, "the video", { length }, signal);
   const pixels = pixelsOf(clip.video, size, format);
   const filter = `[0:V:0]${heldFor(clip)}${fitFilter(clip.video, pixels, { fit, label: "f" })}[film]`;
   await runFfmpeg({

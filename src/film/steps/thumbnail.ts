@@ -50,7 +50,7 @@ const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 
 async function pictureFile(given: Given, { signal, file }: TaskContext): Promise<Pixels> {
   const { film, at, size, format, fit = "crop" } = given;
-  const clip = await openClip(film.path, "the film", signal);
+  const clip = await openClip(film.path, "the video", signal);
   const pixels = pixelsOf(clip.video, size, format);
   // The last frame starts slightly before the film's end.
   const start = at === undefined ? 0 : Math.max(0, Math.min(at, clip.seconds - 1.5 / (clip.video.fps || 30)));

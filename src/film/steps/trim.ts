@@ -51,12 +51,12 @@ interface Given extends LengthOption {
 }
 
 async function trimFile({ film, from = 0, to, length }: Given, { signal, progress, file }: TaskContext) {
-  const clip = await openLasting(film.path, "the film", { length }, signal);
+  const clip = await openLasting(film.path, "the video", { length }, signal);
   const end = Math.min(to ?? clip.lasts, clip.lasts);
   if (!(from >= 0 && from < end))
     throw new FilmError(
       "FILM_INPUT",
-      `nothing is left from ${from} s to ${end} s; the film lasts ${clip.lasts.toFixed(2)} s`,
+      `nothing is left from ${from} s to ${end} s; the video lasts ${clip.lasts.toFixed(2)} s`,
     );
   const rate = rateOf(clip.video.fps);
   const [first, last] = [Math.round(from * rate.fps), Math.round(end * rate.fps)];

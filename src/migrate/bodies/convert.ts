@@ -250,7 +250,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const choice = choose(context, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
   const field = slotField(outer.view, "audio");
   if (choice === null || field === null) {
-    const lack = field === null ? `${outer.view.id} accepts no sound` : "no v3 model in the catalog generates speech";
+    const lack = field === null ? `${outer.view.id} accepts no audio` : "no v3 model in the catalog generates speech";
     outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that accepts it"]);
     return null;
   }

@@ -164,5 +164,5 @@ export function fillSound(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;
   const field = slotField(view, "audio");
-  setMedia(job, field, [mediumAt(context, body, path, "audio", "sample")], "sound");
+  setMedia(job, field, [mediumAt(context, body, path, "audio", "sample")], "audio");
 }

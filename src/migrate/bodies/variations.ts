@@ -67,7 +67,8 @@ export function noteBatch(job: Job, count: number): void {
   const size = sizeOf(job.body);
   if (size === undefined) return;
   if (typeof size !== "number") {
-    const why = "the flow fills in this value, but the number of jobs must be known when the source is written";
+    const why =
+      "the flow fills in this value at run time, but the number of jobs must be known when the source code is generated";
     return job.decide(["batch_size"], why, ["one job", "write the jobs into the source"]);
   }
   const chance = hasSeed ? "" : `; ${job.view.id} has no seed field, so the results vary at random`;

@@ -114,7 +114,7 @@ function shot(
   { text, ms, why }: { readonly text: string; readonly ms: Json; readonly why: string | null },
 ): Shot {
   const words = isTemplate(text)
-    ? job.context.template(job.body, text, "a value that the flow fills into a shot")
+    ? job.context.template(job.body, text, "a value that the flow inserts into a shot")
     : json(text);
   const field = `multi_prompt[${path.at(-1)}]`;
   return {
@@ -195,7 +195,7 @@ export function fillReferences(job: Job): void {
 export function fillFilm(job: Job): void {
   if (given(job.body, "video_id") === undefined) return;
   const medium = mediumAt(job.context, job.body, ["video_id"], "video", "source");
-  setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
+  setMedia(job, slotField(job.view, "video"), [medium], "video to start from");
 }
 
 /** Puts speech that is generated for the video before sounds that the body names. */
@@ -204,7 +204,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   const field = slotField(view, "audio");
   if (speech !== null && field !== null) job.add(field, speech, null);
   const media = idPaths(body, "audio_id").map((path) => mediumAt(context, body, path, "audio", "audio"));
-  setMedia(job, field, media, "sound");
+  setMedia(job, field, media, "audio");
   shiftAudio(job, field);
 }
 
@@ -214,21 +214,21 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   const startMs = given(job.body, ...path);
   if (startMs === undefined) return;
   const current = field === null ? undefined : job.input.get(field.name);
-  if (field === null || current === undefined) return job.drop(path, "there is no sound to shift");
+  if (field === null || current === undefined) return job.drop(path, "there is no audio to shift");
   if (startMs === 0) return job.drop(path, "an offset of 0 has no effect");
   const [sound, ...others] = current.is === "list" ? current.items : [current];
   if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
     const why =
       others.length > 0
-        ? "there are several sounds, and v2 does not specify which one to shift"
-        : "the flow fills in the offset, but it must be known when the source is written";
-    return job.decide(path, why, ["use the sound unshifted", "shift it yourself, and supply it as a file"]);
+        ? "there are several audio inputs, and v2 does not specify which one to shift"
+        : "the flow fills in the offset at run time, but it must be known when the source code is generated";
+    return job.decide(path, why, ["use the audio unshifted", "shift it yourself, and supply it as a file"]);
   }
   const step = job.context.names.reserve(`${job.step}-audio-shifted`);
   job.shift = { step, sound, startMs };
   const converted: Expression = { is: "step", step };
   job.input.set(field.name, current.is === "list" ? { is: "list", items: [converted] } : converted);
-  const what = startMs < 0 ? `puts ${-startMs} ms of silence before the sound` : `cuts ${startMs} ms off the sound`;
+  const what = startMs < 0 ? `puts ${-startMs} ms of silence before the audio` : `cuts ${startMs} ms off the audio`;
   job.body.fieldReport.note(path, "converted", {
     to: step,
     newValue: startMs,

@@ -102,7 +102,7 @@ export class Job {
     const field = typeof slot === "string" ? slotField(this.view, slot) : slot;
     if (field === null) return this.drop(path, `${this.view.id} has no field for this text`);
     if (isTemplate(value)) {
-      const why = `a value that the flow fills into the field ${pathText(path)}`;
+      const why = `a value that the flow inserts into the field ${pathText(path)}`;
       const expression = this.context.template(this.body, value, why);
       this.set(field.name, expression, path);
       return this.convert(
@@ -164,7 +164,7 @@ export class Job {
   }
 
   #filledByFlow(path: JsonPath, field: FieldView): void {
-    const why = `the flow fills in this value, but ${field.name} must be known when the source is written`;
-    this.decide(path, why, [`leave ${field.name} out`, `write a value for ${field.name} into the source`]);
+    const why = `the flow fills in this value at run time, but ${field.name} must be known when the source code is generated`;
+    this.decide(path, why, [`leave ${field.name} out`, `set ${field.name} to a value in the source`]);
   }
 }

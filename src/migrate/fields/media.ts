@@ -45,7 +45,7 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   const made = converted === undefined ? ", but is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
   return medium(
     context.file(id, kind, unknown(null)),
-    `body ${link.index + 1} generates this file${made}`,
+    `body ${link.index + 1} produces this file${made}`,
     `supply the ${kind} as a file when the pipeline is run`,
     "connect another step in the source",
   );

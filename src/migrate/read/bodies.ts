@@ -38,7 +38,7 @@ export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
 
 function listOf(values: readonly unknown[], path: JsonPath): Omit<ReadBodies, "locate"> {
   if (values.length === 0) {
-    const message = "the list is empty; give at least one v2 body";
+    const message = "the list is empty; provide at least one v2 body";
     return { format: "list", left: [], ...collected([readProblem("no-bodies", "the document", path, message)]) };
   }
   return {
@@ -64,7 +64,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   if (isTooDeep(value, MAX_DEPTH))
     return bad("too-deep", `is nested deeper than ${MAX_DEPTH} levels, so it is not a v2 body`);
   if (!("type" in value) && Array.isArray(value.detail)) {
-    return bad("v2-error", "is an error response of v2, not a body; give the body that was sent");
+    return bad("v2-error", "is a v2 error response, not a request body; pass the body that was sent");
   }
   if (isV3(value)) {
     return bad(

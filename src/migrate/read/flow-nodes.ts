@@ -195,7 +195,7 @@ function bodyOf(
   const pairs = isRecord(holder.bodyParameters) ? holder.bodyParameters.parameters : holder.bodyParametersUi;
   if (Array.isArray(pairs)) return { body: pairsOf(pairs), bodyPath: [...path, "bodyParameters"] };
   if (isV2Type(holder.type)) return { body: holder, bodyPath: path };
-  return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
+  return { problem: "calls POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
 /** A dot in a name leads to a nested field. */

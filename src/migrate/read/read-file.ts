@@ -33,12 +33,12 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
   try {
     const found = await stat(path);
-    if (!found.isFile()) throw new V2FileError(`${path} is not a file; give a file of v2 bodies`);
+    if (!found.isFile()) throw new V2FileError(`${path} is not a file; pass a file of v2 request bodies`);
     if (found.size > maxBytes) {
       const head = await buffer(createReadStream(path, { end: maxLineBytes - 1 }));
       if (isLine(head)) return await readLongLines(path, { maxLineBytes, maxLines });
       const message =
-        `has ${found.size} bytes; a JSON document can have at most ${maxBytes}. Split it, ` +
+        `is ${found.size} bytes; a JSON document can be at most ${maxBytes}. Split it, ` +
         "or write it as JSON Lines, one body per line";
       return unreadable("too-large", message);
     }
@@ -52,7 +52,7 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
     if (cause instanceof V2FileError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code;
     const reason = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? String(cause)})`;
-    throw new V2FileError(`${path} ${reason}; give a file of v2 bodies`, { cause });
+    throw new V2FileError(`${path} ${reason}; pass a file of v2 request bodies`, { cause });
   }
 }
 

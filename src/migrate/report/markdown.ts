@@ -26,12 +26,12 @@ const INTRODUCTION =
 
 const HOW_TO_DECIDE =
   "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
-  "To decide on a model, a voice or what to leave out, run `showrunner migrate` again: on a terminal it asks, and `--map V2-NAME=V3-ID` sets a model or voice; " +
+  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again: in a terminal it asks, and `--map V2-NAME=V3-ID` sets a model or voice; " +
   "the answers are kept in `migrate.decisions.json`. Decide on everything else in `pipeline.ts`.";
 
 const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
-  "converted: another value or form; defaulted: absent, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
+  "converted: a different value or form; defaulted: absent from v2, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
@@ -59,7 +59,7 @@ function summary(report: MigrationReport): string {
     "| | |",
     "|---|---|",
     `| bodies migrated | ${of("migrated")} |`,
-    `| uploads that became files to supply | ${of("asset")} |`,
+    `| uploads replaced by files that you supply | ${of("asset")} |`,
     `| bodies without a suitable v3 model (open) | ${of("open")} |`,
     `| media, prompts, shots and voices that no step uses | ${lossesOf(report).length} |`,
     `| parts not migrated, because v2 itself would refuse them | ${problems.length} |`,
@@ -125,7 +125,7 @@ function problems({ problems: all }: MigrationReport): string {
 }
 
 const CREDITS =
-  "v2 credits have no fixed rate in dollars, so the cost of the v2 work cannot be converted; compare with your own subscription.";
+  "v2 credits have no fixed dollar value, so the cost of the v2 work cannot be converted; work it out from your own subscription.";
 
 function price({ price: found, steps }: MigrationReport): string {
   if (steps.length === 0) return "";
@@ -157,7 +157,7 @@ function verification(found: VerificationReport | null): string {
   const [expected, made] = [list(found.expected), list(found.found)];
   const verdict = found.ok
     ? "The migrated pipeline ran on the local service and generated what v2 would have generated"
-    : "The migrated pipeline, run on the local service, does not cover all of the v2 work";
+    : "The migrated pipeline ran on the local service, but did not generate everything that v2 would have generated";
   const tally = expected === made ? made : `${expected} expected, ${made} found`;
   const open = found.uncovered.map(escaped).join(", ");
   const head = `${verdict}: ${tally}.${open === "" ? "" : ` Not covered, because open or refused: ${open}.`}`;

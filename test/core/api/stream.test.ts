@@ -94,7 +94,7 @@ test("a service that only asks to reconnect at once is given up, never called in
     ],
     { clock },
   );
-  await expect(collect(client.stream("job_1"))).rejects.toThrow("broke off 5 times in a row");
+  await expect(collect(client.stream("job_1"))).rejects.toThrow("was interrupted 5 times in a row");
   expect(at.length).toBe(5);
   expect(at.slice(2).map((time, index) => time - at[index + 1]! >= 500)).toEqual([true, true, true]);
 });

@@ -160,7 +160,7 @@ test("at a step whose price nobody knew the run asks for that price, once all th
   const asked = await ended(show.run(enlarged, {}, { quote: quote.id!, id: "x" }));
   expect(asked.pause).toMatchObject({ reason: "budget", requiredMicros: 770_000 });
   expect(asked.pause!.message).toBe(
-    `large costs 0.42 USD: the price was unknown when quote ${quote.id} was accepted and is not part of the accepted 0.35 USD. To accept it: showrunner resume x --budget 0.77`,
+    `large costs 0.42 USD: the price was unknown when quote ${quote.id} was accepted, so the accepted total of 0.35 USD does not include it. To accept it: showrunner resume x --budget 0.77`,
   );
   expect(asked.report.next?.command).toBe("showrunner resume x --budget 0.77");
   expect([...paidService.jobs.values()].map(({ model }) => model).sort()).toEqual(["image-1", "video-1"]);

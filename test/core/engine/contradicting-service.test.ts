@@ -161,7 +161,7 @@ describe("an acknowledgement of something else", () => {
     expect([result.status, result.pause?.reason]).toEqual(["paused", "unresolved"]);
     expect([result.report.cost, Number(result.report.held) > 0]).toEqual(["0.00", true]);
     const [open] = await one.show.unresolved(one.id);
-    expect(open?.reason).toContain(`${foreign} did not run with the prompt of the request`);
+    expect(open?.reason).toContain(`${foreign} ran with a prompt that differs from the request's`);
     expect([open?.certain, open?.candidates[0]?.jobId]).toEqual([own, own]);
     expect((await (await one.show.resume(one.id)).result()).pause?.reason).toBe("unresolved");
     await one.show.adopt(one.id, "boat", own);

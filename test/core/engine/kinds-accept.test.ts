@@ -89,7 +89,7 @@ test.each([
   const result = await world.run(of);
   expect(statusesOf(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
   const { reason } = stepOf(result, "still/1-ok");
-  expect(reason).toContain(`\`accept\` must return null or what is wrong, not ${shown}`);
+  expect(reason).toContain(`\`accept\` must return null or a description of the problem, not ${shown}`);
 });
 
 test.each([[null], [undefined], [[]]])("an `accept` that returns %j accepts", async (returned) => {

@@ -319,7 +319,7 @@ describe("The media store", () => {
       symlinkSync(elsewhere, outDir);
       await expect(place("a.png")).rejects.toMatchObject({
         code: "MEDIA_PATH",
-        message: expect.stringContaining("now leads to"),
+        message: expect.stringContaining("now resolves to"),
       });
       expect(readFileSync(join(elsewhere, "a.png"), "utf8")).toBe("another's");
     });

@@ -94,7 +94,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     await show.adopt("x", "a", null);
     const done = await resume();
     expect(done.status).toBe("failed");
-    expect(done.report.steps[0]!.reason).toBe("a person stated that nothing was made");
+    expect(done.report.steps[0]!.reason).toBe("someone confirmed that nothing was generated");
     expect(paidService.jobs.size).toBe(0);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });

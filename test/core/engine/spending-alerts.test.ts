@@ -36,7 +36,7 @@ describe("somebody is told what is spent", () => {
     await during(clock, run.result());
     await during(clock, show.close());
     const line = (percent: number, of: string, micros: string) => ({
-      message: `${percent} % of the budget of ${of} USD is spent or reserved: ${micros} USD`,
+      message: `${percent}% of the budget of ${of} USD is spent or reserved: ${micros} USD`,
       reason: "budget",
       run: "a",
     });
@@ -57,7 +57,7 @@ describe("somebody is told what is spent", () => {
     await during(world.clock, world.show.close());
     const cap = "% of the spending cap of 1.00 USD across all runs in this journal is spent or reserved:";
     const said = world.told().map(({ message }) => message);
-    expect(said.toSorted()).toEqual([`100 ${cap} 1.00 USD`, `50 ${cap} 0.50 USD`, `80 ${cap} 0.80 USD`]);
+    expect(said.toSorted()).toEqual([`100${cap} 1.00 USD`, `50${cap} 0.50 USD`, `80${cap} 0.80 USD`]);
   });
 
   test("nobody, where nobody is to be notified: the journal says nothing of it", async () => {

@@ -42,7 +42,7 @@ describe("a reference in the input of a model", () => {
     [
       "file",
       { ...media("image"), max_file_size_bytes: 19 },
-      ["file-size: accepts at most 19 bytes, but the file of file has 20 bytes"],
+      ["file-size: accepts at most 19 bytes, but the file from file is 20 bytes"],
     ],
     ["a", { ...media("image"), max_file_size_bytes: 19 }, []],
     [

@@ -112,7 +112,7 @@ describe("a request to a provider", () => {
     expect(promiseText({ promise: "found again", repeatable: true })).toBe(`sent once, then polled${again}`);
     expect(promiseText({ promise: "found again" })).toBe("sent once, then polled");
     expect(promiseText({ promise: "keyed", repeatable: true })).toBe(
-      "sent with a key, so the provider makes the result only once",
+      "sent with an idempotency key, so the provider generates the result only once",
     );
   });
 

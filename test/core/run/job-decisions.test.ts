@@ -80,7 +80,9 @@ describe("an attempt that is over", () => {
       failedBecause("too long"),
     );
     expect(ended({ phase: "refused", money: "released" })).toEqual(failedBecause("the service refused the request"));
-    expect(ended({ phase: "lost", money: "released" })).toEqual(failedBecause("a person stated that nothing was made"));
+    expect(ended({ phase: "lost", money: "released" })).toEqual(
+      failedBecause("someone confirmed that nothing was generated"),
+    );
     expect(ended({ phase: "failed" })).toEqual(failedBecause("the job failed"));
     const error = { code: "BAD_INPUT", message: "no face", retryable: false };
     expect(ended({ phase: "failed", error })).toEqual(failedBecause("BAD_INPUT: no face"));

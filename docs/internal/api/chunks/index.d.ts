@@ -83,7 +83,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "no job was created; the next request uses the same attempt and key";
+    readonly job: "no job was created; the next request counts as the same attempt and uses the same key";
     readonly hold: "released";
     readonly pause: "funds";
   };
@@ -92,7 +92,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "the job may exist; the next request uses the same attempt and key";
+    readonly job: "the job may exist; the next request counts as the same attempt and uses the same key";
     readonly pause: "funds";
   };
   readonly "out of scope": {
@@ -100,7 +100,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "no job was created; the next request uses the same attempt and key";
+    readonly job: "no job was created; the next request counts as the same attempt and uses the same key";
     readonly hold: "released";
   };
   readonly "caller refused": {
@@ -109,7 +109,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "the job may exist; the next request uses the same attempt and key";
+    readonly job: "the job may exist; the next request counts as the same attempt and uses the same key";
   };
   readonly limited: {
     readonly meaning: "transient";
@@ -157,7 +157,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "the job may exist; every resume sends the request again with the same key, or a person adopts the job";
+    readonly job: "the job may exist; every resume sends the request again with the same key, unless someone adopts the job";
   };
   readonly "chat refused": {
     readonly pause: null;
@@ -197,7 +197,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly hold: "unconfirmed";
-    readonly job: "the request is sent again; if the run pauses first, it may have been charged";
+    readonly job: "the request is sent again; if the run pauses before that, the request may already have been charged";
   };
   readonly "chat abandoned": {
     readonly step: "continues";

@@ -73,7 +73,7 @@ async function check(source: OpenSource, options: UploadOptions): Promise<void> 
   if (source.sizeBytes === 0)
     throw new UploadError(`${source.name} is empty; there is nothing to upload.`, { reason: "empty" });
   if (options.maxBytes !== undefined && source.sizeBytes > options.maxBytes) {
-    const message = `${source.name} has ${source.sizeBytes} bytes, more than the ${options.maxBytes} allowed.`;
+    const message = `${source.name} is ${source.sizeBytes} bytes, more than the ${options.maxBytes} allowed.`;
     throw new UploadError(message, { reason: "too-large" });
   }
   if (options.kind !== undefined) await checkKind(source, options.kind);

@@ -127,7 +127,7 @@ function reconnectDelayMs(state: StreamState, chance: number): number {
 
 function gaveUp(jobId: string, connections: number): ConnectionError {
   return new ConnectionError(
-    `the stream of ${jobId} broke off ${connections} times in a row without a new event; follow the job by polling`,
+    `the stream of ${jobId} was interrupted ${connections} times in a row without a new event; poll the job instead`,
     { sent: true },
   );
 }

@@ -132,7 +132,8 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
     bad(`the ${word} adds steps with the outer builder; use the builder that it receives: (b) => b.job(…)`);
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
-  if (!isOwn) bad(`the ${word} must return the handle of a single result, made by a step that it adds`);
+  if (!isOwn)
+    bad(`the ${word} must return the handle of a single result, produced by a step that the ${word} itself adds`);
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };

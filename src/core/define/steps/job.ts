@@ -248,7 +248,7 @@ export function reasonsIn(found: unknown, name: string): readonly string[] {
   // `true` and `false` must not mean that nothing was found. Otherwise, `(file) => file.width > 500` would accept every
   // file.
   throw new TypeError(
-    `\`${name}\` must return null or what is wrong, not ${other === found ? "" : "a list with "}${named(other)}`,
+    `\`${name}\` must return null or a description of the problem, not ${other === found ? "" : "a list with "}${named(other)}`,
   );
 }
 

@@ -29,7 +29,7 @@ export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
 export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 
 const INSTRUCTION =
-  "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
+  "A media model's moderation rejected the prompt below. Rewrite it so that it keeps its subject, style and language but contains nothing that moderation might object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
 const WORDS = ["prompt", "text"];
 

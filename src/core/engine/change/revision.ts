@@ -304,7 +304,7 @@ function checkGoesOn(
   if (asked.steps.length + asked.fixed.length === 0) return;
   const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
   if (stop === null) return;
-  const why = `${stop.path} failed and stops the run (failFast): rerun it too.`;
+  const why = `${stop.path} failed, which stops the run (failFast): rerun it too.`;
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
@@ -329,7 +329,7 @@ function checkResolved(state: RunState, touched: readonly string[]): void {
 }
 
 function unresolved(state: RunState, path: string): string {
-  return `it is unknown whether the request of ${path} created a job. Resolve this first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+  return `the request for ${path} may have created a job. Resolve this first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
 }
 
 function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {

@@ -220,7 +220,7 @@ async function withPictures(input: Json, context: EffectContext): Promise<Shown>
 function unfit(pictures: readonly Picture[]): string | null {
   const next = "shrink them first, for example with thumbnail from showrunner/film";
   if (pictures.length > MOST_PICTURES)
-    return `the images field contains ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
+    return `the images field contains ${pictures.length} images; a chat accepts at most ${MOST_PICTURES}`;
   for (const { contentType } of pictures) {
     if (!TYPES.includes(contentType))
       return `the images field contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;

@@ -218,7 +218,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
     return sentence`${id} was created at ${createdText!}, before its request was sent at ${sentText!}; ${found}`;
   }
   if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
-  return sentence`${id} did not run with the prompt of the request; ${found}`;
+  return sentence`${id} ran with a prompt that differs from the request's; ${found}`;
 }
 
 /**

@@ -80,7 +80,7 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
-  const message = `Cannot write files to ${outDir}: the system refused access to ${path} (${code}). Let this user write to that path, or move away what is there.`;
+  const message = `Cannot write files to ${outDir}: the system refused access to ${path} (${code}). Give this user write access to that path, or move what is there elsewhere.`;
   return new MediaPathError(message, { cause });
 }
 
@@ -126,7 +126,7 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
   const kind = found.isDirectory() ? "a folder" : "a device or a pipe";
-  throw new MediaPathError(`${target} is ${kind}, but ${what} must be written there. Move it away, then resume.`);
+  throw new MediaPathError(`${target} is ${kind}, but ${what} must be written there. Move it elsewhere, then resume.`);
 }
 
 async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
@@ -161,7 +161,7 @@ async function rootOf(outDir: string): Promise<string> {
   roots.set(outDir, before);
   if (before === root) return root;
   throw new MediaPathError(
-    `${outDir} led to ${before} but now leads to ${root}, so no file was written. Restore the folder, then resume.`,
+    `${outDir} resolved to ${before} but now resolves to ${root}, so no file was written. Restore the folder, then resume.`,
   );
 }
 

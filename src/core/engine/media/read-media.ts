@@ -85,8 +85,8 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   const { readTimed } = await import("./read-timed.ts");
   const { picture, durationMs } = await readTimed(path, contentType);
   if (kind === "audio") {
-    if (picture !== null) return { fault: "it contains video, not only sound" };
-    const lacks = contentType.startsWith("video/") ? "pictures or sound" : "sound";
+    if (picture !== null) return { fault: "it contains video, not only audio" };
+    const lacks = contentType.startsWith("video/") ? "video or audio" : "audio";
     if (durationMs === 0) return { fault: `it contains no ${lacks} (${contentType}, 0 ms)`, isEmpty: true };
     // Some containers have a video type even if they contain only audio.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };

@@ -69,7 +69,7 @@ function wholeWebp(file: Bytes): Whole {
   const head = file.read(0, 8);
   if (head.length < 8) return lacking("its header");
   // Writers disagree on whether the last chunk's padding is counted.
-  return head.readUInt32LE(4) + 7 > file.size ? lacking("part of its picture") : WHOLE;
+  return head.readUInt32LE(4) + 7 > file.size ? lacking("part of its image") : WHOLE;
 }
 
 /** Tolerance for WAV headers that state too many bytes; about a millisecond of audio at most. */
@@ -78,11 +78,11 @@ const WAV_TOLERANCE_BYTES = 64;
 function wholeWav(file: Bytes): Whole {
   return walk(12, (at) => {
     const head = file.read(at, 8);
-    if (head.length < 8) return lacking("its sound");
+    if (head.length < 8) return lacking("its audio");
     const size = head.readUInt32LE(4);
     if (head.toString("latin1", 0, 4) !== "data") return at + 8 + size + (size % 2);
     if (isUnknownRiffSize(size, file.size - at - 8)) return UNJUDGED;
-    return at + 8 + size > file.size + WAV_TOLERANCE_BYTES ? lacking("part of its sound") : WHOLE;
+    return at + 8 + size > file.size + WAV_TOLERANCE_BYTES ? lacking("part of its audio") : WHOLE;
   });
 }
 

@@ -210,7 +210,7 @@ function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Jso
 }
 
 const TEXT =
-  "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
+  "A quiet harbor at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;
 const ENDLESS = 5;
 

@@ -128,7 +128,7 @@ export function retryOrPause(
     case "unanswered":
     case "unresolved":
     case null:
-      throw new Error(`${judged.verdict} must be handled by its own effect.`);
+      throw new Error(`bug: retryOrPause does not handle the verdict ${judged.verdict}`);
     default:
       return pause satisfies never;
   }

@@ -281,7 +281,7 @@ function awaitStep(fold: Fold, step: StepState): void {
 }
 
 function reachedText({ percent, limit, committedMicros }: SpendingReached): string {
-  return `${percent} % of the ${limit} is spent or reserved: ${formatUsd(committedMicros)} USD`;
+  return `${percent}% of the ${limit} is spent or reserved: ${formatUsd(committedMicros)} USD`;
 }
 
 function pauseNotice(runId: string, { reason, message, limitFlags = [] }: Paused): NoticeText | null {

@@ -227,7 +227,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     incident: ({ jobId, isAccepted = false, isGiven = false }) => ({
       what: "decided by a person",
       why: isGiven
-        ? "The person supplied the file that the provider made."
+        ? "A person supplied the file that the provider generated."
         : isAccepted
           ? `The existing outputs of ${jobId} are the step's result.`
           : `The submit request created ${jobId === null ? "no job" : jobId}.`,

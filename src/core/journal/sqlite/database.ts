@@ -182,7 +182,7 @@ export function notAJournal(path: string, why: string, cause?: unknown): Journal
 export function readOnly(path: string, cause?: unknown): JournalReadOnlyError {
   return new JournalReadOnlyError(
     path,
-    `The journal ${path} is read-only for this user (the file, its folder or the disk). It can be read in place only if its schema version is current and it has no log file (-wal). Otherwise make the file and its folder writable, or copy the journal with its log files to another folder and use the copy (--journal FILE).`,
+    `This user cannot write to the journal ${path}: the file, its folder or the disk is read-only. It can be read in place only if its schema version is current and it has no log file (-wal). Otherwise make the file and its folder writable, or copy the journal and its log files to another folder and use the copy (--journal FILE).`,
     { cause },
   );
 }

@@ -26,7 +26,7 @@ async function scan(source: Source): Promise<Scan> {
     isSigned: segments.some(({ type, head }) => type === "eb" && head.toString("latin1", 0, 2) === "JP"),
     withXmp: (packet) => {
       if (old !== null && pictures !== undefined && pictures.at < old.at)
-        throw new UnmarkableError("it contains several pictures, whose offsets a mark would change");
+        throw new UnmarkableError("it contains several images, and adding a mark would change their offsets");
       const insert = segment(packet);
       return [{ at: old?.at ?? place, remove: old === null ? 0 : old.end - old.at, insert }];
     },

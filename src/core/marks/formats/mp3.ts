@@ -52,7 +52,7 @@ interface Frame extends Box {
 async function scanTag(source: Source): Promise<Scan> {
   const head = await source.read(0, HEAD_BYTES);
   const version = head[3]!;
-  if (version !== 3 && version !== 4) throw new UnmarkableError(`its ID3 tag is at version 2.${version}`);
+  if (version !== 3 && version !== 4) throw new UnmarkableError(`its ID3 tag is version 2.${version}`);
   // Extended headers, footers and unsynchronized tags are too rare to support.
   if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an unsupported structure");
   const size = readSynchsafe(head, 6);

@@ -41,7 +41,7 @@ async function pictureOf(source: Source, { type, dataAt }: Box): Promise<Picture
     const size = { widthPx: (bits & 0x3fff) + 1, heightPx: ((bits >>> 14) & 0x3fff) + 1 };
     return { ...size, hasAlpha: ((bits >>> 28) & 1) === 1 };
   }
-  throw new UnmarkableError("its picture cannot be read");
+  throw new UnmarkableError("its image cannot be read");
 }
 
 function header({ widthPx, heightPx, hasAlpha }: Picture): Buffer {
@@ -125,7 +125,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
 
 function newSize(size: number, added: readonly Splice[]): Splice {
   const now = added.reduce((sum, { remove, insert }) => sum + insert.length - remove, size);
-  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would exceed 4 GB, the maximum of its format");
+  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would exceed 4 GB, the maximum for its format");
   const insert = Buffer.alloc(4);
   insert.writeUInt32LE(now, 0);
   return { at: 4, remove: 4, insert };

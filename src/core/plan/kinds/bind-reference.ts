@@ -180,7 +180,7 @@ function checkKind(source: StepFacts, step: string, { field, schema }: InputLoca
         return report(
           "file-size",
           field,
-          `accepts at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes} bytes`,
+          `accepts at most ${takes.maxBytes} bytes, but the file from ${step} is ${sizeBytes} bytes`,
         );
       }
       return report("media-kind", field, `expects ${phrase(takes.kinds)}, but ${step} makes ${result}`);

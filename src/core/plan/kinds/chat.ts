@@ -44,7 +44,7 @@ export interface ChatDraft extends DraftStepBase {
 }
 
 const ONLY_TEXT =
-  "a chat accepts text and values, and pictures only in its images field; for other media, use a task or a job";
+  "a chat accepts text and values, and images only in its images field; for other media, use a task or a job";
 const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {
@@ -110,9 +110,9 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
 };
 
 function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, planning: Planning): void {
-  const kind = ref.as === "value" || ref.as === "voice" ? "no picture" : ref.kind;
+  const kind = ref.as === "value" || ref.as === "voice" ? "no image" : ref.kind;
   if (source.isOpen === true || kind === "image" || kind === undefined)
     return checkReadable(ref, source, field, planning);
   const next = kind === "video" ? "; pass a thumbnail, or use inspect to judge the video" : "";
-  planning.report("media-kind", field, `${ref.step} makes ${kind}, but the images field accepts only pictures${next}`);
+  planning.report("media-kind", field, `${ref.step} makes ${kind}, but the images field accepts only images${next}`);
 }

@@ -143,7 +143,7 @@ const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "
 };
 
 const PROMISES = {
-  keyed: "sent with a key, so the provider makes the result only once",
+  keyed: "sent with an idempotency key, so the provider generates the result only once",
   "found again": "sent once, then polled",
   once: "sent once",
 } as const satisfies Record<ProviderPromise, string>;

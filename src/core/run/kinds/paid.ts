@@ -14,7 +14,7 @@ import { ERASED_AFTER_MS, isOver, uncopiedOf } from "../retention.ts";
 import { ask, watchRequest } from "../waiting.ts";
 import { type RunKind, type StepActivity, stretch } from "./kind.ts";
 
-export const DECLARED_LOST = ownText("a person stated that nothing was made");
+export const DECLARED_LOST = ownText("someone confirmed that nothing was generated");
 const NEVER = Number.POSITIVE_INFINITY;
 
 export type PaidStep = Extract<PlanStep, { readonly model: string }>;

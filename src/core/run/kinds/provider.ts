@@ -74,7 +74,7 @@ export function lostAnswer(
   const times = ownText(isKeyed ? "sent" : why === null ? "sent at most once" : "sent once");
   const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
   const ended = isKeyed
-    ? "the request's key is too old to be sent again"
+    ? "the request's idempotency key is too old, so the request cannot be sent again"
     : "the process ended before a response arrived";
   const cause = why ?? ownText(ended);
   const known = ownText(kept === undefined ? "it is unknown whether anything was made or charged" : "it was made");

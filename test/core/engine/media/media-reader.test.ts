@@ -32,7 +32,7 @@ test("films, sound and pictures are measured by their bytes, and one kind is not
   });
   expect(await measureMedia(sound, "audio")).toMatchObject({ contentType: "audio/wav", durationMs: 400, width: null });
   expect(await measureMedia(picture, "image")).toMatchObject({ contentType: "image/png", width: 512, height: 512 });
-  expect(await measureMedia(film, "audio")).toEqual({ fault: "it contains video, not only sound" });
+  expect(await measureMedia(film, "audio")).toEqual({ fault: "it contains video, not only audio" });
   expect(await measureMedia(sound, "video")).toEqual({ fault: "it contains no video (audio/wav)" });
   expect(await measureMedia(film, "image")).toEqual({ fault: "it is video/mp4" });
   const half = await written("half", FILM.bytes.slice(0, 300));
