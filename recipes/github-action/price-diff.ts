@@ -197,7 +197,7 @@ function change(before: Priced, after: Plan): string {
     Math.abs(is - was)
       .toFixed(6)
       .replace(/0{1,4}$/, ""),
-  )}, ${percent > 0 ? "+" : ""}${percent} %)`;
+  )}, ${percent > 0 ? "+" : ""}${percent}%)`;
 }
 
 function money(usd: string | null): string {

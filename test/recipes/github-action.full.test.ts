@@ -113,7 +113,7 @@ test("the price of each changed step and of the whole is commented, and the comm
   expect(sent[1]).toMatchObject({ authorization: "Bearer gh-token" });
   expect(comments[0]!.body).toContain(`### \`ad.ts\`
 
-$0.04 → **$0.12** (+$0.08, +200 %)
+$0.04 → **$0.12** (+$0.08, +200%)
 
 | Step | Before | After |
 |---|---:|---:|
@@ -145,7 +145,7 @@ test("without the right to comment, as from a fork, the table is in the summary 
   const { code, stdout, summary } = await run("ad.ts");
   expect(code, stdout).toBe(0);
   expect(stdout).toContain("::notice::The token cannot write comments");
-  expect(summary).toContain("$0.02 → **$0.04** (+$0.02, +100 %)");
+  expect(summary).toContain("$0.02 → **$0.04** (+$0.02, +100%)");
 });
 
 test("new, removed, broken and wrong pipelines are told, and marks in them stay text", async () => {
