@@ -83,7 +83,7 @@ export interface MigrateOptions {
   readonly name?: string | undefined;
   /** The module from which the generated source imports its models. Default: `./models.ts`. */
   readonly modelsModule?: string | undefined;
-  /** Maximum number of bodies in a pipeline. Further bodies are reported as problems. Default: 20,000. */
+  /** Maximum number of bodies in a pipeline. Bodies beyond it are reported as problems. Default: 20,000. */
   readonly maxBodies?: number | undefined;
   /** Voices that may replace v2 voices, for each v3 model id. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;

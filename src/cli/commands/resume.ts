@@ -92,7 +92,7 @@ function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input,
   );
 }
 
-/** Refuses options that only qualify a change if there is no change. */
+/** Refuses `--quote`, `--everywhere` and `--same-seed` if the command makes no change to which they apply. */
 function checkHasChange(flags: Flags["resume"]): void {
   const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges } = flags;
   const again = [redo, edit, rerun, rerunFailed];

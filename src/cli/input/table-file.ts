@@ -15,7 +15,7 @@ export type Table =
       readonly ok: true;
       readonly header: TableRecord | null;
       readonly rows: readonly TableRecord[];
-      /** Whether `1,5` is a number, because semicolons separate the cells. */
+      /** Whether `1,5` is read as a number. True if semicolons separate the cells. */
       readonly decimalComma: boolean;
     }
   | { readonly ok: false; readonly line: number; readonly message: string };

@@ -52,7 +52,8 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 }
 
 /**
- * Throws if a path cannot be a new file, or if it is a link, because a link could redirect what this command writes.
+ * Throws if a file cannot be created at a path, or if the path is a link, because a link could redirect what this
+ * command writes.
  */
 export async function refuseObstacles(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {

@@ -86,7 +86,7 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A project with more source files keeps its module type. */
+/** If a project has more source files than this, its module type is left unchanged. */
 const MOST_READ = 200;
 
 /** Returns whether a folder contains code that "type": "module" would break. */

@@ -60,7 +60,10 @@ function scopeOf(cap: string): string {
   return cap.replaceAll("'", "").replace(/[^:/]+(\/day)?$/, "$1");
 }
 
-/** If `more` is a flag with a value, the flag replaces the typed flag. */
+/**
+ * Returns the command as typed, plus `more`. If `more` is a flag with a value, it replaces that flag in the typed
+ * command.
+ */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }

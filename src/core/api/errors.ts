@@ -119,7 +119,7 @@ const wireError = wire(
     code: text,
     /** The error's type. Chat-completion errors may have a type instead of a code. */
     type: text,
-    /** A message for people. Programs should check `code`. */
+    /** A human-readable message. Programs should check `code`. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
     /** Milliseconds to wait before repeating the request; null if the service states none. */

@@ -259,7 +259,7 @@ function decoded(ref: string): string {
   }
 }
 
-/** Copies everything that the schema refers to into its own `$defs`; null if something is missing. */
+/** Copies everything that the schema refers to into its own `$defs`. Returns null if something is missing. */
 function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   const bundle = new Bundle(document, place);
   const schema = bundle.copy(place.schema);

@@ -243,8 +243,8 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
 }
 
 /**
- * Reports a value that is nested too deeply or is not a finite number. This comes before the schema and `build`,
- * because a deeply nested value would exhaust their stack.
+ * Reports a value that is nested too deeply or is not a finite number. Runs before the schema and `build`, because a
+ * deeply nested value would exhaust their stack.
  */
 function misfits(input: unknown, anyNumber = false): Problem[] {
   const misfit = misfitIn(input, anyNumber);

@@ -37,7 +37,7 @@ export interface SqliteJournalOptions {
   readonly busyTimeoutMs?: number;
   /** Interval between polls for other processes' writes, in milliseconds. Default: 50. */
   readonly pollIntervalMs?: number;
-  /** Returns the time that decides when upload handles expire. Default: `Date.now`. */
+  /** Returns the current time, which determines whether upload handles have expired. Default: `Date.now`. */
   readonly now?: () => number;
   /** True to open an existing journal for reading, without creating or migrating anything. */
   readonly readOnly?: boolean;

@@ -405,7 +405,7 @@ export interface SpendingScope {
 }
 
 export interface SpendingCap extends SpendingScope {
-  /** Maximum of spent and held money together. */
+  /** Maximum total of spent and held money. */
   readonly capMicros: number;
   /** True for a budget that the runs of a tag share. */
   readonly isBudget?: true;

@@ -17,7 +17,7 @@ export function parseDuration(text: string): number | null {
   return Math.round(total);
 }
 
-/** Formats milliseconds for people: `840 ms`, `2.1 s`, `3 min 05 s`, `2 h 10 min`. */
+/** Formats milliseconds for display: `840 ms`, `2.1 s`, `3 min 05 s`, `2 h 10 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -47,7 +47,7 @@ export interface Late {
   readonly since: number;
   /** Expected duration of the request. Null unless the run reported it as slow. */
   readonly expected: Expected | null;
-  /** The request's `within`; null if this time has not passed. */
+  /** The request's `within`, in milliseconds. Null if the request has not exceeded it. */
   readonly withinMs: number | null;
   readonly jobId: string | null;
 }

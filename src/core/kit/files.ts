@@ -16,7 +16,7 @@ const MISSING = {
   },
 };
 
-/** `open` of `node:fs/promises`, which also works under Yarn's Plug'n'Play. */
+/** Like `open` from `node:fs/promises`, but also works under Yarn's Plug'n'Play. */
 export async function open(...args: Parameters<typeof openByNode>): Promise<FileHandle> {
   const handle = await openByNode(...args);
   if (!(Symbol.asyncDispose in handle)) Object.assign(Object.getPrototypeOf(handle), MISSING);

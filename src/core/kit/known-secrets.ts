@@ -134,7 +134,9 @@ function endOf(node: Node, text: string, { start, at }: { readonly start: number
   return longest;
 }
 
-/** Maps upper and lower case of a letter, and the two Base64 alphabets, to the same code. */
+/**
+ * Maps the uppercase and lowercase forms of a letter to the same code, and does likewise for the two Base64 alphabets.
+ */
 function folded(code: number): number {
   if (code >= 0x61 && code <= 0x7a) return code - 0x20;
   if (code === 0x2b) return 0x2d;

@@ -9,7 +9,7 @@ export function parseUsd(text: string): number | null {
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? "").padEnd(6, "0"));
 }
 
-/** Formats an amount for people, such as `$0.29` or `$0.0015`. Pass `Math.ceil` as `round` for maximum prices. */
+/** Formats an amount for display, such as `$0.29` or `$0.0015`. Pass `Math.ceil` as `round` for maximum prices. */
 export function dollars(amount: number | string, round: (number: number) => number = Math.round): string {
   const micros = typeof amount === "number" ? amount : parseUsd(amount);
   if (micros === null) return `$${amount}`;

@@ -42,7 +42,7 @@ export type DraftStep =
   | PickDraft
   | ExpandDraft;
 
-/** The kinds of steps that call a model of another provider. Each has an entry in {@link ModelOfKind}. */
+/** The kinds of steps that call another provider's model. Each has an entry in {@link ModelOfKind}. */
 export type ProviderKind = Extract<PlanStep, ProviderStep>["kind"];
 
 /** The models that steps call, by kind of step. */

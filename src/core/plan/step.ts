@@ -131,7 +131,7 @@ export interface ExpandingStep extends StepBase {
   readonly version: string;
   /** Kind of the items in the result list. Null if not declared. */
   readonly yields: Yield | null;
-  /** Maximum cost of all added steps together, in micro-dollars. */
+  /** Maximum total cost of all added steps, in micro-dollars. */
   readonly maxCostMicros: number | null;
 }
 

@@ -15,7 +15,7 @@ type OwnWork = {
 
 type Apart = "job" | "chat" | "approve";
 
-/** Sends a request to a model of a provider. */
+/** A request to a provider's model. */
 export type ProviderRequest = {
   readonly [K in ProviderKind]: {
     readonly type: K;

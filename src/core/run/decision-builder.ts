@@ -156,7 +156,7 @@ export class DecisionBuilder implements Decision {
     return false;
   }
 
-  /** Fails the step or pauses the run, unless work in progress may still make the amount possible. */
+  /** Fails the step or pauses the run, unless work in progress may still free up enough money. */
   #meet(obstacle: Obstacle): void {
     if ("refusal" in obstacle && !obstacle.mayFreeUp) return this.#refuse(obstacle.refusal);
     this.#isMoneyAwaited = true;

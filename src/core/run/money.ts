@@ -168,7 +168,7 @@ export function minusHold(headroom: Headroom, micros: number): Headroom {
 /** Why an amount cannot be reserved. The step `failing` fails; if there is none, the run pauses. */
 export type Refusal = { readonly failing: string; readonly reason: string } | { readonly pause: Pause };
 
-/** `mayFreeUp`: work in progress may still end below the amount reserved for it, so the refusal is not final. */
+/** `mayFreeUp`: work in progress may still cost less than was reserved for it, so the refusal is not final. */
 export type Obstacle = { readonly refusal: Refusal; readonly mayFreeUp: boolean } | { readonly askAgainAt: number };
 
 interface Around {

@@ -82,7 +82,10 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** Returns whether the step must wait because the model of a step that uses it may still refuse another input. */
+/**
+ * Returns whether the step must wait. True if every requested result that depends on the step also depends on another
+ * input that a model may still refuse.
+ */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {

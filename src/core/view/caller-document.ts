@@ -32,7 +32,10 @@ export interface CallerOptions extends RunTextOptions {
 
 type OutputOf = (step: string, output: OutputState) => readonly CallerOutput[];
 
-/** Returns the document of a run for its caller. It contains only codes, the run's files and fixed sentences. */
+/**
+ * Returns the document that describes a run to its caller. It contains only codes, the run's files, and predefined
+ * texts.
+ */
 export function callerDocument(
   { state, steps }: Pick<RunView, "state" | "steps">,
   { isInterrupted, urlOf, pipeline, seq = state.seq, ...how }: CallerOptions,

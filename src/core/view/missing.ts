@@ -9,7 +9,7 @@ import { referenced } from "../run/resolve.ts";
 import { expiring, lost, uncopied } from "../run/retention.ts";
 import { isForPerson, unresolvedText } from "../run/waiting.ts";
 
-/** Something that is missing from a run while no process executes the run. */
+/** Something that is missing from a run while no process is executing the run. */
 export interface Missing {
   readonly step: string;
   readonly output: number | null;
@@ -28,7 +28,7 @@ export interface Missing {
   readonly text: string;
 }
 
-/** Returns what is missing from the run. Returns an empty list while a process executes the run. */
+/** Returns what is missing from the run. Returns an empty list while a process is executing the run. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -96,7 +96,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Only a job that has ended can lack a bill. */
+/** Lists steps with a job that has ended but whose cost is still unknown. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;

@@ -10,7 +10,7 @@ import { missing, refusedBy } from "./missing.ts";
 import { type RunSummary, type RunView, runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView } from "./step-view.ts";
 
-/** Returns the document of a run for its operator. `callerDocument` returns the document for its callers. */
+/** Returns the document that describes a run to its operator. For its callers, see `callerDocument`. */
 export function runDocument(
   { state, steps, removed }: Pick<RunView, "state" | "steps" | "removed">,
   { isInterrupted = false, seq = state.seq } = {},

@@ -51,7 +51,7 @@ export type LookedAt<C> = Exclude<
   }[keyof C & keyof Blind]
 >;
 
-/** Makes unknown names of checks a type error. */
+/** Makes unknown check names a type error. */
 export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
 /** Judges three frames of a film, taken at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */

@@ -98,8 +98,8 @@ export function steps(ends: readonly number[]): readonly number[] {
 }
 
 /**
- * How images or clips of another shape fill the frame: `crop` cuts off the excess, `pad` adds bars, and `blur` fills
- * the bars with a blurred copy of the image.
+ * How images or clips with a different aspect ratio fill the frame: `crop` cuts off the excess, `pad` adds bars, and
+ * `blur` fills the bars with a blurred copy of the image.
  */
 export type Fit = "crop" | "pad" | "blur";
 

@@ -21,7 +21,7 @@ export interface SpokenLine {
   readonly text: OrValue<string>;
   /** Audio of this line. Default: the film's own audio, which must contain the lines in order. */
   readonly voice?: Media<"audio">;
-  /** Second of the film at which `voice` starts. Default: the end of the previous voice, or 0 for the first. */
+  /** When `voice` starts in the film, in seconds. Default: the end of the previous voice, or 0 for the first. */
   readonly at?: OrValue<number>;
   /**
    * When each word is spoken, in seconds from the start of `voice`. By default, this is estimated from pauses and word
@@ -38,7 +38,7 @@ export interface CaptionOptions extends StepFields, LengthOption {
   readonly style?: LetterStyle;
   /** True to draw the captions into the video. False to add a subtitle track that viewers turn on. Default true. */
   readonly burn?: boolean;
-  /** Maximum number of letters per line. A wide letter uses up more than one. Default: as many as fit, at most 42. */
+  /** Maximum number of letters per line. A wide letter counts as more than one. Default: as many as fit, at most 42. */
   readonly letters?: number;
 }
 

@@ -38,7 +38,7 @@ export interface JoinOptions extends StepFields, LengthOption {
   readonly size?: Size;
   /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a resolution such as `1080p`. */
   readonly format?: Format;
-  /** How clips of another shape fill the frame. Default `blur`. */
+  /** How clips with a different aspect ratio fill the frame. Default `blur`. */
   readonly fit?: Fit;
   /** Frames per second. Default: the first clip's frame rate. */
   readonly fps?: number;
@@ -67,7 +67,7 @@ export interface Joined {
   readonly width: number;
   readonly height: number;
   readonly fps: number;
-  /** Second of the film at which each clip starts. */
+  /** When each clip starts in the film, in seconds. */
   readonly starts: readonly number[];
   /** Name of the video encoder. */
   readonly encoder: string;

@@ -15,7 +15,7 @@ export type Sound =
   | Media<"audio">
   | {
       readonly sound: Media<"audio">;
-      /** Second of the film at which the audio starts. Default: 0 or, after another voice, the end of that voice. */
+      /** When the audio starts in the film, in seconds. Default: 0 or, after another voice, the end of that voice. */
       readonly at?: number;
       /** Level in decibels. Default 0, or -8 for music. */
       readonly volume?: number;
@@ -27,7 +27,7 @@ export interface MixOptions extends StepFields, LengthOption {
   readonly voice?: Sound | readonly Sound[];
   /** Music. It is repeated until the end of the film, where it fades out. */
   readonly music?: Sound;
-  /** Sound effects, each with the second at which it starts. */
+  /** Sound effects, each with its start time in seconds. */
   readonly effects?: readonly Sound[];
   /** Level of the film's own audio in decibels. Null to remove that audio. Default 0. */
   readonly own?: number | null;
@@ -43,9 +43,9 @@ export interface MixOptions extends StepFields, LengthOption {
 /** The value of a `mix` step. */
 export interface Mixed {
   readonly seconds: number;
-  /** Second at which the film starts: always 0. */
+  /** When the film starts, in seconds: always 0. */
   readonly starts: readonly [0];
-  /** Second of the film at which each voice starts. */
+  /** When each voice starts in the film, in seconds. */
   readonly voices: readonly number[];
   /** Measured loudness of the result in LUFS. Null for silence, or if `loudness` was null. */
   readonly loudness: number | null;

@@ -39,7 +39,7 @@ export interface LowerThird {
   /** Text of at most two lines, shrunk if needed. */
   readonly title: OrValue<string>;
   readonly subtitle?: OrValue<string>;
-  /** Second of the film at which the lower third appears. Default 0.5. */
+  /** When the lower third appears, in seconds from the start of the film. Default 0.5. */
   readonly at?: number;
   /** Seconds for which the lower third is shown. Default 4. */
   readonly seconds?: number;
@@ -54,7 +54,7 @@ export interface LowerThird {
 
 export interface EndCard {
   readonly picture: Media<"image">;
-  /** How the card fills a frame of another shape. Default `blur`, which cuts off nothing. */
+  /** How the card fills a frame with a different aspect ratio. Default `blur`, which crops nothing. */
   readonly fit?: Fit;
   /** Seconds for which the card is shown. Default 2. */
   readonly seconds?: number;

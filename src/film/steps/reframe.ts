@@ -13,7 +13,7 @@ export interface ReframeOptions<F extends Format = Format> extends StepFields, L
   readonly to: readonly F[];
   /** Length of the shorter side in pixels, such as `720p`. Default: the film's shorter side. */
   readonly size?: Extract<Size, `${number}p`>;
-  /** How the film fills a frame of another shape. Default `crop`. */
+  /** How the film fills a frame with a different aspect ratio. Default `crop`. */
   readonly fit?: Fit;
 }
 

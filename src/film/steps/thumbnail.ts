@@ -8,13 +8,15 @@ import { type Fit, type Format, fitFilter, type Pixels, pixelsOf, type Size } fr
 
 /** Options for `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
-  /** Second of the film from which the frame is taken. Default: the most typical frame of the first ten seconds. */
+  /**
+   * When in the film the frame is taken, in seconds. Default: the most representative frame of the first ten seconds.
+   */
   readonly at?: OrValue<number>;
   /** Size of the image. Default: the film's size. */
   readonly size?: Size;
   /** Aspect ratio of the image. Default: the film's, or 16:9 with a size such as `720p`. */
   readonly format?: Format;
-  /** How the frame fills an image of another shape. Default `crop`. */
+  /** How the frame fills an image with a different aspect ratio. Default `crop`. */
   readonly fit?: Fit;
 }
 

@@ -10,9 +10,9 @@ import { filmArgs, picturesFor, SAMPLE_RATE, SOUND_ARGS, soundFor } from "../gra
 
 /** Options for `trim`. */
 export interface TrimOptions extends StepFields, LengthOption {
-  /** Second at which the part starts. Default 0. */
+  /** Start of the part, in seconds. Default 0. */
   readonly from?: OrValue<number>;
-  /** Second at which the part ends. Default: the film's end. */
+  /** End of the part, in seconds. Default: the film's end. */
   readonly to?: OrValue<number>;
 }
 

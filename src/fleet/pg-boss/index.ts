@@ -8,7 +8,7 @@ export interface PgBossEngineOptions {
   readonly connectionString: string;
   /** Schema for pg-boss's tables. Default `pgboss`. */
   readonly schema?: string | undefined;
-  /** Number of this process's database connections for the queues. Default 4. */
+  /** Number of database connections that this process uses for the queues. Default 4. */
   readonly connections?: number | undefined;
   /**
    * After this many seconds without a sign of life, a process is considered dead, and another process takes over its

@@ -19,13 +19,13 @@ export interface Engine {
   /** Schedules local work in any process, unless it is already scheduled. Work with the lowest `place` goes first. */
   delegate(work: LocalWork): Promise<void>;
   /**
-   * Starts to take work. A run has one slice at a time across all processes. If a handler rejects, the engine calls it
-   * again after a growing delay. If the process of a handler dies, another process repeats the work.
+   * Starts taking work. A run has one slice at a time across all processes. If a handler rejects, the engine calls it
+   * again with increasing delays. If a process dies during a handler, another process repeats the work.
    */
   process(handlers: EngineHandlers, options: ProcessOptions): Promise<void>;
   /**
    * Stops taking work and aborts the signals of work in progress. Resolves once that work has ended, or after
-   * `drainMs`. Another process then takes unfinished work.
+   * `drainMs`. Another process then takes over any unfinished work.
    */
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface EngineHandlers {
    * milliseconds, or null to schedule no wake.
    */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
-  /** Performs a local function of a run and delivers the result. */
+  /** Executes one of a run's local functions and delivers the result. */
   local(work: LocalWork, signal: AbortSignal): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ export interface WebhookReceiverOptions
   readonly onDelivery?:
     | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
     | undefined;
-  /** Called with a message for people on each genuine delivery that is not about a job. */
+  /** Called with a human-readable message on each genuine delivery that is not about a job. */
   readonly onNews?: ((message: string) => void) | undefined;
 }
 

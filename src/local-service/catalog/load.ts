@@ -20,7 +20,7 @@ const localPart = z.strictObject({
   replaced_by: z.string().nullable().optional(),
   /** Makes the model unavailable: requests for it get 400 FAILED_PRECONDITION with this message. */
   unsupported: z.string().optional(),
-  /** Whether `GET /models` lists the model although it is unsupported. Default: false. */
+  /** Whether `GET /models` lists the model even though it is unsupported. Default: false. */
   listed: z.boolean().optional(),
 });
 

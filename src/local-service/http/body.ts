@@ -4,7 +4,7 @@ import { fieldPath } from "../validate/problems.ts";
 import { type FieldProblem, invalid, problem } from "./refusal.ts";
 
 export const MAX_DEPTH = 64;
-/** Maximum number of values in all lists and objects of a JSON body together. */
+/** Maximum total number of values in all lists and objects of a JSON body. */
 export const MAX_VALUES = 20_000;
 export const MAX_FIELDS = 1000;
 

@@ -94,7 +94,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** Returns only the type error for a value of the wrong type, although the value also violates other rules. */
+/** For a value of the wrong type, returns only the type error, even if the value also violates other rules. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));

@@ -119,7 +119,7 @@ export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** Ends an attempt. After a forbidden destination, there are no further attempts. */
+/** Ends an attempt. If the destination is forbidden, no further attempts are made. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };

@@ -157,7 +157,7 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Sets the default of v2, because v3 has another default. */
+  /** Sets the v2 default explicitly, because v3 has a different default. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });

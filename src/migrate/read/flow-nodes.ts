@@ -198,7 +198,7 @@ function bodyOf(
   return { problem: "calls POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** A dot in a name leads to a nested field. */
+/** A dot in a name denotes a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {

@@ -15,11 +15,11 @@ export class V2FileError extends ShowrunnerError {
 }
 
 interface ReadFileOptions {
-  /** Maximum size of a JSON document, but not of JSON Lines. Default: 32 MiB. */
+  /** Maximum size of a JSON document, in bytes. Does not apply to JSON Lines. Default: 32 MiB. */
   readonly maxBytes?: number;
   /** Maximum length of a line in JSON Lines, in bytes. Default: 4 MiB. */
   readonly maxLineBytes?: number;
-  /** Further lines are only counted. Default: 20,000. */
+  /** Maximum number of lines to read. Lines beyond it are only counted. Default: 20,000. */
   readonly maxLines?: number;
 }
 

@@ -57,7 +57,7 @@ export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropp
 export interface FieldEntry {
   /** Path of the field within the body. */
   readonly field: string;
-  /** Whether the body contains the field. If not, only v3 requires it. */
+  /** Whether the body contains the field. If not, the migration added it because v3 needs it. */
   readonly given: boolean;
   readonly outcome: Outcome;
   /** The value in the v2 body. Null if it is absent. */

@@ -33,7 +33,7 @@ export interface DashboardOptions {
   readonly port?: number | undefined;
   /** Default: `127.0.0.1`. Other addresses let other machines see and control runs. */
   readonly host?: string | undefined;
-  /** Further names, without ports, under which browsers reach the dashboard. */
+  /** Additional hostnames, without ports, at which browsers can reach the dashboard. */
   readonly allowHosts?: readonly string[] | undefined;
   /** Origin of review links, such as `https://review.example.com`. It serves nothing else. */
   readonly publicUrl?: string | undefined;
@@ -57,7 +57,7 @@ export interface Dashboard {
   readonly viewerUrl: string | null;
   readonly origin: string;
   runUrl(runId: string): string;
-  /** Runs that the page started continue in `show`. */
+  /** Closes the page. Runs that were started from it keep running in `show`. */
   close(): Promise<void>;
 }
 

@@ -31,7 +31,7 @@ export interface McpOptions {
   readonly pipelines: readonly AgentPipeline[];
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;
-  /** Budget of all agent runs together. If null, agents cannot start runs. */
+  /** Total budget of all agent runs. If null, agents cannot start runs. */
   readonly budgetMicros: number | null;
   /** Cost of all agent runs before this server started. */
   readonly beforeMicros?: number | undefined;

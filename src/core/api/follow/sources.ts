@@ -6,7 +6,7 @@ export interface Source {
   schedule(view: PollView & { readonly hints: number }): NextPoll;
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** Cursor after which polls of the status request logs. If absent, they request none. */
+  /** Cursor after which status polls also request logs. If absent, they request no logs. */
   readonly logsAfter?: string;
 }
 

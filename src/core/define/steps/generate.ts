@@ -82,8 +82,8 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 
 export interface GenerateMethod {
   /**
-   * Adds a request to a model of another provider. The model is any AI SDK model of specification v4, such as
-   * `fal.image("…")` from `@ai-sdk/fal`. The input has the call options of that specification. The plan states how
+   * Adds a request to another provider's model. The model is any AI SDK model that implements specification v4, such as
+   * `fal.image("…")` from `@ai-sdk/fal`. The input takes the call options of that specification. The plan states how
    * Showrunner avoids paying for the request twice.
    */
   <R extends Moderated = undefined>(

@@ -11,7 +11,7 @@ export interface IncludeOptions {
   readonly maxCost?: string | undefined;
 }
 
-/** A pipeline as `include` accepts it. `M` is the type of the builder's methods. */
+/** A pipeline that `include` accepts. `M` is the type of the builder's methods. */
 interface Includable<S extends z.ZodType, R, M> {
   readonly input: S;
   readonly onFailure: FailurePolicy | null;

@@ -171,9 +171,9 @@ type AnyInspector = Inspector<never>;
 type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
 
 /**
- * Inspects an output file of a job. Returns what is wrong with the file, as a sentence for people, or null if nothing
- * is wrong. Anything else, such as `false`, fails the inspection. `showrunner/film` has inspectors, but any function of
- * this type works.
+ * Inspects an output file of a job. Returns a human-readable sentence that says what is wrong with the file, or null if
+ * nothing is wrong. Any other value, such as `false`, fails the inspection. `showrunner/film` has inspectors, but any
+ * function of this type works.
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;

@@ -9,7 +9,7 @@ import { OptionReader } from "./options.ts";
 export interface Rewriting {
   /** The id of one of the service's chat models. */
   readonly model: string;
-  /** The instruction to the chat model. Default: to write the prompt again, more mildly and in the same language. */
+  /** The instruction to the chat model. By default, it asks for a milder prompt in the same language. */
   readonly instruction?: string | undefined;
   /** Maximum cost of the rewriting request, in US dollars as a decimal string. Default `"0.01"`. */
   readonly maxCost?: string | undefined;

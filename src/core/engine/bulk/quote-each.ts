@@ -47,7 +47,7 @@ export type BulkQuote =
   | {
       readonly ok: true;
       readonly rows: readonly QuotedRow[];
-      /** The expected cost of all rows together, in micro-dollars. */
+      /** The expected total cost of all rows, in micro-dollars. */
       readonly expectedMicros: number;
       /** The id of the source that the rows come from; null if `source` was not set. */
       readonly source: string | null;

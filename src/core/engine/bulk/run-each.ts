@@ -9,7 +9,7 @@ import type { Showrunner } from "../showrunner/showrunner.ts";
 import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
 export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "quote" | "onExisting"> {
-  /** The maximum cost of all rows together, in US dollars as a decimal string. Default: no limit. */
+  /** The maximum total cost of all rows, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
   /** The maximum number of runs in progress at the same time. Default: 4. */
   readonly atOnce?: number | undefined;

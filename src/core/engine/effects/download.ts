@@ -82,7 +82,7 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/** Returns true if the output has expired by the clocks of the service and this machine. */
+/** Returns true if the output has expired by both the service's clock and this machine's clock. */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const now = context.now();
   return isOver(outputOf(command, context) ?? {}, Math.min(now, now + context.client.clockOffsetMs()));

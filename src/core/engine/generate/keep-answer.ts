@@ -63,7 +63,9 @@ interface Kept {
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
-/** `known`: media that earlier tries stored, by position. This call adds the media that it stores. */
+/**
+ * `known` holds the media that earlier attempts stored, by position. The media that this call stores are added to it.
+ */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
   produced: readonly Made[],

@@ -22,7 +22,7 @@ export const DEFAULT_LEASE_MS = 30_000;
 /** A process must be able to renew its lease several times before the lease ends. */
 const SHORTEST_LEASE_MS = 1_000;
 
-/** A limit on what the account's runs in one journal may spend together. */
+/** A limit on the total that the account's runs in one journal may spend. */
 export interface CapOption {
   /** The amount in US dollars, as a decimal string. */
   readonly usd: string;
@@ -80,7 +80,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** How long an unanswered request may be retried, in milliseconds: a whole number above 0. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
-   * The most that all of this account's runs in this journal may spend and reserve together, in US dollars as a decimal
+   * The most that all of this account's runs in this journal may spend and reserve in total, in US dollars as a decimal
    * string. A request that would exceed this cap is not sent, and its run pauses (`budget`). Runs removed by `gc` no
    * longer count. Default: the environment variable `SHOWRUNNER_SPENDING_CAP`, otherwise none.
    */
@@ -366,7 +366,7 @@ export interface ApproveDecision {
    * its schema. For a task: a value of the same type. Default: the value shown.
    */
   readonly value?: Json | undefined;
-  /** The person who decides. Default: not stated. */
+  /** The person who makes the decision. Default: unspecified. */
   readonly by?: Decider | undefined;
 }
 
@@ -380,7 +380,7 @@ export interface NewComment {
   readonly take?: Chosen | null | undefined;
   /** The position in the video or sound, in milliseconds, from 0. Default: none. */
   readonly timeMs?: number | null | undefined;
-  /** Who made the comment. Default: not stated. */
+  /** Who made the comment. Default: unspecified. */
   readonly by?: Decider | undefined;
 }
 

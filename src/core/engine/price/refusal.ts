@@ -11,7 +11,7 @@ export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** True if the service permanently refused this particular input, and did not refuse the caller. */
+/** Returns true if the service permanently refused this particular input, rather than the caller. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;

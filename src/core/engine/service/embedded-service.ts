@@ -53,7 +53,7 @@ export interface ServiceOptions {
   readonly families?: FamiliesOption | undefined;
   /** Environment variables to use instead of those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Further options for the client. */
+  /** Additional options for the client. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
@@ -111,7 +111,10 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Returns the error if the local service is not installed, because the journal can be read without it. */
+/**
+ * Returns the error if the local service is not installed, because the journal can be read without it. Throws any other
+ * error.
+ */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -143,7 +146,7 @@ export interface SharedService {
 const HOST_CHECK_EVERY_MS = 500;
 const MOST_LOOKS = 20;
 /**
- * After these errors, starting the service is tried again: another process is opening the folder, or still holds the
+ * Errors after which starting the service is retried, because another process is opening the folder or still holds the
  * port.
  */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);

@@ -236,7 +236,8 @@ export interface Showrunner {
   gc(options?: GcOptions): Promise<GcReport>;
   /**
    * Returns what this account's runs in this journal have spent and reserved, and the limits that this process sets.
-   * With `tag`, counts only runs with the tag `key=value`. `account`: another account, as in the rows of {@link runs}.
+   * With `tag`, written as `key=value`, counts only runs with that tag. With `account`, reports on another account, as
+   * named in the rows of {@link runs}.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */

@@ -303,7 +303,9 @@ export interface SliceOptions {
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
   /** True if delegated work is lost when this process dies. Default false: other processes take it over. */
   readonly worksHere?: boolean | undefined;
-  /** True to check the run even if it is not due, because a process may have died with its work. Default false. */
+  /**
+   * True to check the run even if it is not due, because a process may have died while working on it. Default false.
+   */
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;

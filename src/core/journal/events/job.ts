@@ -24,7 +24,7 @@ export type JobEvent =
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** How long the provider has returned doubtful responses, in milliseconds. */
+      /** How long the provider has been returning inconclusive responses, in milliseconds. */
       readonly saidForMs?: number;
       /** True if a provider's response says nothing about the job. */
       readonly isUnread?: true;

@@ -26,7 +26,7 @@ interface Paused {
   readonly rerun?: string;
   /** Steps that a changed pipeline replaces. */
   readonly replaced?: readonly string[];
-  /** Steps that exceeded their time limit, and that the run waits for. */
+  /** Steps that exceeded their time limit and that the run is still waiting for. */
   readonly late?: readonly string[];
   /** Id and time of the message that stopped the run. */
   readonly request?: { readonly id: number; readonly at: number };

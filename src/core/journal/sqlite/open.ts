@@ -90,7 +90,7 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
   throw readOnly(path);
 }
 
-/** Inspects a journal; a new file several times, because another process may still be creating it. */
+/** Inspects a journal. Retries if the file is new, because another process may still be creating it. */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
     try {
@@ -171,7 +171,7 @@ function replaced(path: string): JournalIoError {
   );
 }
 
-/** Files up to this size are checked page by page; of larger files, only the header is checked. */
+/** Files up to this size are checked page by page; for larger files, only the header is checked. */
 const fullCheckBytes = 8 * 1024 * 1024;
 const headerBytes = 100;
 const magic = "SQLite format 3\0";

@@ -26,7 +26,7 @@ export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** Makes the run due at `at` or earlier. Has no effect if no engine works on the run. */
+/** Makes the run due no later than `at`. Has no effect on a run without an engine. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }

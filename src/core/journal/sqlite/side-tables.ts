@@ -185,7 +185,7 @@ export function resolveNotice(db: Database, runId: string, seq: number, outcome:
 
 type Free = readonly [step: string, fingerprint: string];
 
-/** Indexing this many results blocks the event loop only for milliseconds. */
+/** Indexing this many results blocks the event loop for only a few milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
 /** Stores reusable results. To save time, results of free steps are indexed only when they are needed. */

@@ -13,7 +13,7 @@ import type {
 } from "../step.ts";
 import { bindFreeInput, bindWhen, checkReadable, MEDIA, needsOf, type Planning, type StepKind } from "./kind.ts";
 
-/** A request to an image, video or speech model of another provider. */
+/** A request to another provider's image, video or speech model. */
 export interface GenerateStep extends ProviderStep {
   readonly kind: "generate";
   readonly yields: MediaKind;

@@ -59,7 +59,7 @@ export interface StepKind<D extends DraftStepBase, S extends StepBase> {
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
-  /** A kind whose steps call a model of a provider names the provider. */
+  /** Returns the step's traits. If steps of this kind call a provider's model, the traits name the provider. */
   traits(step: S): StepTraits & { readonly provider: S extends ProviderStep ? object : null };
 }
 
@@ -75,7 +75,7 @@ type StepPricing =
 export interface StepTraits {
   readonly noun: string;
   readonly note: string;
-  /** A description of the request for people, such as a file's name. Null if the input describes it. */
+  /** A human-readable description of the request, such as a file's name. Null if the input describes it. */
   readonly subject: string | null;
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
@@ -221,8 +221,8 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 
 export interface StepFacts {
   /**
-   * What the step makes. Null if unknown, because of a problem or a later decision. Uses of the step are then not
-   * checked.
+   * What the step makes. Null if this is unknown because of a problem, or because it is decided later. Uses of the step
+   * are then not checked.
    */
   readonly yields: Yield | null;
   readonly outputs: number;

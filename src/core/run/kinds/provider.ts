@@ -63,7 +63,7 @@ function unanswered(plan: ProviderPlan, attempt: AttemptState, builder: Decision
   builder.events.push(...lostAnswer(plan, attempt, { why: null }));
 }
 
-/** Returns the events for a lost response. A person must decide about it, unless the step may be repeated. */
+/** Returns the events for a lost response. A person must decide what happens next, unless the step may be repeated. */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: ProviderStep,
   { n: attempt, key, holdMicros }: Pick<AttemptState, "n" | "key" | "holdMicros">,

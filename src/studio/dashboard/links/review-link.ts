@@ -67,7 +67,7 @@ function checkNumber(option: string, value: number, least: number, most: number,
 /** Compared with the token if the link is unknown, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the link of a token, even if the link has expired or was revoked. */
+/** Returns the link for a token, even if the link has expired or was revoked. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;

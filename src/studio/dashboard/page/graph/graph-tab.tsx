@@ -21,7 +21,7 @@ const SMALLEST = 0.2;
 const LARGEST = 1.6;
 /** Below this zoom, names are unreadable, so the view scrolls. */
 const LEAST_FIT = 0.7;
-/** A wide screen shows up to this many nodes at once, even unreadably small. */
+/** A wide screen shows up to this many nodes at once, even if that makes their names unreadable. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
 const AHEAD = 300;
