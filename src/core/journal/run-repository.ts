@@ -64,14 +64,16 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /** Returns the ids of all runs' jobs and of the jobs in adopt messages. Messages about `except` are ignored. */
+  /** Returns the ids of all runs' jobs, and of the jobs that people have adopted since. Ignores the step `except`. */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const { runId } of await this.#store.runs()) {
-      for (const { message } of await this.#store.inbox(runId)) {
-        if (message.type !== "adopt" || message.jobId === null) continue;
-        if (runId !== except?.runId || message.step !== except.step) known.add(message.jobId);
-      }
+      const adopted = new Map<string, string | null>();
+      // A step's last message replaces its earlier ones.
+      for (const { message } of await this.#store.inbox(runId))
+        if (message.type === "adopt") adopted.set(message.step, message.jobId);
+      if (runId === except?.runId) adopted.delete(except.step);
+      for (const jobId of adopted.values()) if (jobId !== null) known.add(jobId);
       noteJobs(await this.load(runId), known);
     }
     return known;

@@ -96,6 +96,19 @@ describe("The job of an unanswered submit", () => {
   });
 });
 
+test("A job that a person adopted and then gave up is listed again, and another step may adopt it [G5]", async () => {
+  const world = await silent();
+  await unresolved(world, 2);
+  const [jobId] = [...world.paidService.jobs.keys()];
+  const listing = async () =>
+    (await world.show.unresolved("x")).map(({ candidates }) => candidates.some((job) => job.jobId === jobId));
+  await world.show.adopt("x", "p0", jobId!);
+  expect(await listing()).toEqual([false, false]);
+  await world.show.adopt("x", "p0", null);
+  expect(await listing()).toEqual([true, true]);
+  await world.show.adopt("x", "p1", jobId!);
+});
+
 test("18 steps of a journal that was put back are adopted by their keys [G5]", async () => {
   const world = await openFakeShow();
   const { clock, paidService } = world;

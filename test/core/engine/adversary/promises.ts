@@ -149,7 +149,8 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
   const unjust = (why: string) => world.fail(`${step.path} failed for good (${step.reason}), although ${why}`);
   switch (attempt?.phase) {
     case "refused":
-      if (!world.troubles.refusedKeys.has(attempt.key!)) unjust("the service never refused it");
+      if (!world.troubles.refusedKeys.has(attempt.key!) && world.troubles.refusedUploads === 0)
+        unjust("the service never refused it");
       return;
     case "failed":
       if (world.service.jobs.get(attempt.jobId!)?.failure == null) unjust("its job did not fail");

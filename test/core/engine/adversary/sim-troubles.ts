@@ -14,6 +14,8 @@ export class SimTroubles {
   readonly refusedKeys = new Set<string>();
   /** Number of definite refusals of requests without a key. */
   refusals = 0;
+  /** Number of definite refusals of uploads. Such a refusal refuses the step whose input is uploaded. */
+  refusedUploads = 0;
   /** Keys whose jobs may exist, as far as a client can know. */
   readonly #open = new Set<string>();
 
@@ -33,6 +35,7 @@ export class SimTroubles {
       return trouble;
     }
     if (kind !== "submit") this.refusals++;
+    if (kind === "upload" && isDefiniteRefusal(trouble)) this.refusedUploads++;
     const isOwnWord = isDefiniteRefusal(trouble) && (kind === "chat" || (key !== null && !this.#open.has(key)));
     if (!isOwnWord) {
       if (key !== null) this.#open.add(key);
