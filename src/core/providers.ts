@@ -30,7 +30,7 @@ export function chargedMicros(provider: string, metadata: unknown): number | nul
 /** The HTTP response to a status request, before the AI SDK package interprets it. */
 export interface StatusReply {
   readonly httpStatus: number | null;
-  /** Undefined if the response is not JSON, or is larger than the response to a status request may be. */
+  /** Undefined if the response is not JSON or exceeds the size limit for status responses. */
   readonly body: unknown;
 }
 

@@ -35,7 +35,7 @@ export class MigrationContext {
   readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** For each v2 id of an asset, the body and variation that produce it. */
+  /** Maps each v2 asset id to the body and variation that produce the asset. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();

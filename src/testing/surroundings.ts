@@ -30,9 +30,9 @@ export interface StudioOptions
    */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Replaces each model of a `generate` step with the model that `generate` returns. It must have the same methods, and
-   * returns responses or fails as the test requires. Default: the local service makes media of the right kind, size and length, and no
-   * provider is called.
+   * Functions that return the model to call instead of a step's own, such as `generate` for `generate` steps. The
+   * replacement has the same methods, and returns whatever responses or errors the test needs. Default: the local
+   * service makes media of the right kind, size and length, and no provider is called.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;
 }

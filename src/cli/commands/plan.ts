@@ -86,7 +86,9 @@ async function sayPlan(
   if (against !== null) output.print(["", ...comparisonLines(against)].join("\n"));
 }
 
-/** Formats a quote with the names of a handler's `QuoteDocument`, and adds details that only the operator may know. */
+/**
+ * Formats a quote with the field names of a handler's `QuoteDocument`, and adds details that only the operator may see.
+ */
 function quoteDocument(quote: Quote, { pipeline, steps }: Plan, against: PlanComparison | null): unknown {
   const { plan: _, totalMicros, expectedMicros, ...rest } = quote;
   const total = { ...totalMicros, expected: expectedMicros };

@@ -103,7 +103,7 @@ export function checkWorkerFlags(flags: Flags["worker"]): void {
   refuse([["--once", once, next]], "with --engine pg-boss or restate");
 }
 
-/** `.csv` and `.tsv` files are tables; `.jsonl` files only have an encoding. */
+/** Refuses table flags that have no effect: all of them without a table file, and `--delimiter` with JSON Lines. */
 export function checkTableFlags(
   flags: Partial<Pick<Flags["run"], "each" | "idColumn" | "i" | "encoding" | "delimiter">>,
 ): void {

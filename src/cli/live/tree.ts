@@ -256,7 +256,10 @@ export class LiveRun {
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /** Caches a computed value for at most `KEPT_MS`, or until `of` is another object. Small runs are not cached. */
+  /**
+   * Caches a computed value for at most `KEPT_MS`, or until a different `of` object is passed. Small runs are not
+   * cached.
+   */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;

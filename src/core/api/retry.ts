@@ -22,7 +22,7 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
   return { maxAttempts, baseDelayMs, maxDelayMs, maxElapsedMs };
 }
 
-/** Whether a failed request may be repeated. `unless-done` means only if it certainly had no effect. */
+/** Whether a failed request may be repeated. `unless-done` means only if it is known to have had no effect. */
 export type Repeat = "always" | "unless-done" | "never";
 
 export type Attempt<T> =

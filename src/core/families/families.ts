@@ -207,7 +207,7 @@ const rule = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
   /** Exactly one of the fields must be given. */
   z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
-  /** If the field has a value, it must be one of `values`, in upper or lower case. */
+  /** If the field has a value, it must be one of `values`, ignoring case. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
   /**
    * The sum of the field `of` over the list's items must not exceed `max`. If an item lacks the field, its schema

@@ -148,7 +148,7 @@ export type CommitOutcome =
 
 export type RemoveOutcome =
   | { readonly removed: true }
-  /** A process works on the run (`leased`), money is reserved (`holds`), or there is no such run (`unknown`). */
+  /** A process is working on the run (`leased`), money is reserved (`holds`), or there is no such run (`unknown`). */
   | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
@@ -285,7 +285,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
   /** Returns hashes of the media that runs other than `exceptRuns` use. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Writes everything that is queued, then closes the store. Later calls of other methods reject. */
+  /** Writes everything that is queued, then closes the store. After that, calls to any other method reject. */
   close(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ const MOST_CHARACTERS = 2_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Cleans external text: removes secrets, queries of URLs, and characters that control the display. */
+/** Sanitizes external text: removes secrets, URL query strings, and characters that change how text is displayed. */
 export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   // The text is cut before it is searched, to limit the work. A cut query is still recognized, but a cut word could be
   // half a secret, so the last word is removed.

@@ -4,7 +4,7 @@ import { own } from "./lookup.ts";
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
-/** Converts a name to a file name that is valid on every system and contains no folder. */
+/** Converts a name to a file name that is valid on every system and has no folder part. */
 export function safeFileName(requested: string): string {
   const replaced = requested
     .normalize("NFC")

@@ -32,7 +32,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Parses JSON. Numbers that would become infinite are mistakes, and so is deeper nesting than `mostLevels`. */
+/** Parses JSON. Numbers that would become infinite, and nesting deeper than `mostLevels`, are reported as mistakes. */
 export function parseJson(
   text: string,
   mostLevels = Number.POSITIVE_INFINITY,

@@ -177,7 +177,7 @@ function sameFrame(at: number, macroblocks: number): Buffer {
 
 type Bounds = { readonly [annotation: string]: number };
 
-/** Amplitude of a quiet tone, because some services reject silence. */
+/** Amplitude of a tone that is quiet but not silent. Some services reject silence. */
 const QUIET = 6000;
 
 /** Makes a gray image or video, or a quiet tone, of the requested size or the nearest allowed one. */

@@ -243,7 +243,7 @@ export const stepMachine = setup({
   },
 });
 
-/** An ended run is reopened by a rerun, or by a late job for which it did not wait. */
+/** An ended run is reopened by a rerun, or by the late result of a job that it was no longer waiting for. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**

@@ -81,7 +81,7 @@ export interface Splice {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Yields the source's bytes with the changes applied, which must not overlap. */
+/** Yields the source's bytes with the splices applied. Splices must not overlap. */
 export async function* spliced(source: Source, splices: readonly Splice[]): AsyncIterable<Uint8Array> {
   let at = 0;
   for (const splice of splices.toSorted((a, b) => a.at - b.at)) {

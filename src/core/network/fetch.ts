@@ -173,7 +173,7 @@ export function proxyAgents(target: URL): { readonly httpAgent?: HttpAgent; read
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** Asks for a body without encoding. Some servers send an encoded body nevertheless. */
+/** Asks for an unencoded body. Some servers send an encoded one anyway. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {

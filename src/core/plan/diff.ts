@@ -35,8 +35,8 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
 /** A changed value in a step's request. */
 export interface FieldChange {
   /**
-   * Dotted path with list indexes in brackets, such as `input.images[0]`. For a step's own field, it is only `model` or
-   * `file`.
+   * Dotted path with list indexes in brackets, such as `input.images[0]`. For a field of the step itself, just `model`
+   * or `file`.
    */
   readonly field: string;
   /** Undefined if the field is new. */

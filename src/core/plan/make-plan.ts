@@ -64,7 +64,7 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** `doubted` is the plan to use if a price estimate disproves every problem. */
+  /** `doubted` is the plan to use if price estimates show that none of the problems is real. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {

@@ -15,7 +15,9 @@ export interface NextCommand {
 
 const UNQUOTED_MICROS = 1_000_000;
 
-/** Returns the command that continues the run. Null if nothing is left to do or a process already executes the run. */
+/**
+ * Returns the command that continues the run. Null if nothing is left to do or a process is already executing the run.
+ */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
     return resume(state, codeFlag(state), "the run's process has ended; this collects jobs that are already paid for");

@@ -28,7 +28,10 @@ export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
 
-/** Returns whether the service may have forgotten the attempt's key, so that sending it again could pay twice. */
+/**
+ * Returns whether the service may have forgotten the attempt's key. If so, resending the request could be charged
+ * twice.
+ */
 export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }

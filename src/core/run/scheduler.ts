@@ -172,7 +172,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Decides only the steps that may be affected. Returns null if all steps must be decided instead. */
+  /** Makes decisions only for the steps that may be affected. Returns null if all steps need one. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);

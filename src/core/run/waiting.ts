@@ -21,7 +21,8 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 /**
- * The shortest wait if a late request is awaited again. In this time, the run can find out that a job does not exist.
+ * Minimum time limit when the run waits for a late request again. It is long enough to find out that a job does not
+ * exist.
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 

@@ -30,7 +30,7 @@ export class RunView {
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** Takes over the state. Afterward, change it only with {@link RunView.add} and {@link RunView.foresee}. */
+  /** Takes ownership of the state. Afterward, change it only with {@link RunView.add} and {@link RunView.foresee}. */
   constructor(state: RunState) {
     this.state = state;
   }

@@ -25,7 +25,7 @@ export interface LowerThirdText {
 
 const SMALLEST = 0.6;
 
-/** Makes the letters smaller until the text fits. @throws FilmError if the letters would be too small */
+/** Shrinks the text until it fits. @throws FilmError if the text would be too small */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;
   for (let size = asked; size >= asked * SMALLEST - 1e-9; size -= asked * 0.1) {

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** At least this many characters of the latest output are kept. */
-const KEPT_BYTES = 256 * 1024;
+/** Of a program's output, at least this many of the latest characters are kept. */
+const KEPT_CHARACTERS = 256 * 1024;
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
@@ -68,7 +68,7 @@ class KeptText {
 
   add(text: string): void {
     this.text += text;
-    if (this.text.length > 2 * KEPT_BYTES) this.text = this.text.slice(-KEPT_BYTES);
+    if (this.text.length > 2 * KEPT_CHARACTERS) this.text = this.text.slice(-KEPT_CHARACTERS);
   }
 }
 

@@ -11,7 +11,7 @@ export const LENGTH = oneOf("pictures", "sound", "longest");
 /** Differences below this many seconds are due to rounding. */
 export const ALIKE_SECONDS = 0.05;
 
-/** The option of steps whose input is a film with audio. */
+/** An option for steps whose input is a film with audio. */
 export interface LengthOption {
   /** Duration of the film if its video and audio end at different times. Default `longest`. */
   readonly length?: Length | undefined;

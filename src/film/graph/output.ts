@@ -24,7 +24,10 @@ const COLORS = [
   ...["-color_primaries", "bt709", "-color_trc", "bt709"],
 ];
 
-/** Copies audio of `shall` seconds in a common codec. Other audio is converted and cut or padded. */
+/**
+ * Copies audio that is already `shall` seconds long and in a common codec. Other audio is converted, then cut or
+ * padded.
+ */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
   const isFit = /^(?:aac|mp3)$/.test(audio.codec) && Math.abs(shall - audio.seconds) < ALIKE_SECONDS;

@@ -233,8 +233,8 @@ interface Mixing {
 }
 
 /**
- * Returns a filter graph that adds up the sounds without normalizing their levels. Its output `[mixed]` is as long as
- * the film.
+ * Returns a filter graph that mixes the sounds without normalizing their levels. Its output `[mixed]` is as long as the
+ * film.
  */
 function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);

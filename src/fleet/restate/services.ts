@@ -36,7 +36,7 @@ interface Turn {
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
-/** Restate repeats a call without end, because otherwise later wakes of the run would wait forever. */
+/** Makes Restate retry a call indefinitely. Otherwise, later wakes of the run would wait forever. */
 const AGAIN = {
   initialInterval: 250,
   exponentiationFactor: 2,
@@ -51,12 +51,12 @@ export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. Its message contains no details of the failure, because Restate stores it. */
+/** Makes Restate retry a call. Its message contains no details of the failure, because Restate stores it. */
 class TriedAgain extends Error {}
 
 /**
- * `runs` executes one slice of a run at a time, `wakes` stores when the next slice is due, and `local` performs local
- * functions. If a version changes the order of operations in a handler, the services need other names.
+ * `runs` executes one slice of a run at a time, `wakes` stores when the next slice is due, and `local` runs local
+ * functions. If a new version changes the order of operations in a handler, rename the services.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);

@@ -30,8 +30,8 @@ function optsIn(list = ""): boolean {
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Measures the use of a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and receives a
- * trace of each run that ends in this process.
+ * Collects metrics about a journal. If `@opentelemetry/api` is installed, the OpenTelemetry SDK reads the same counters
+ * and receives a trace of each run that ends in this process.
  */
 export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
   const { genAi = optsIn(process.env.OTEL_SEMCONV_STABILITY_OPT_IN) } = options;

@@ -6,9 +6,7 @@ import type { LocalWork } from "../../core/engine/index.ts";
  * work, and reassigns the work of dead processes. The journal decides what a run does next.
  */
 export interface Engine {
-  /**
-   * True if the engine's list of work is lost when this process dies. A later process finds the work in the journal.
-   */
+  /** True if the engine's queue is lost when this process dies. A later process finds the work in the journal. */
   readonly isOfProcess?: true;
   /**
    * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due in

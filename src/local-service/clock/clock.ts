@@ -19,7 +19,9 @@ export type ClockMode = "real" | "scaled" | "manual";
 export interface Clock {
   /** Epoch milliseconds on the service's clock. */
   now(): number;
-  /** Runs `call` once at `dueMs`, or at the next tick if `dueMs` is past. Returns a function that cancels the timer. */
+  /**
+   * Runs `call` once at `dueMs`, or on the next tick if `dueMs` has passed. Returns a function that cancels the timer.
+   */
   at(dueMs: number, call: () => void): () => void;
 }
 

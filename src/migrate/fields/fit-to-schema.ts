@@ -253,7 +253,10 @@ function worth({ takes, name }: FieldView): number {
   return /prompt|text/.test(name) ? 300 : 30;
 }
 
-/** A resolution costs more than a quality level, because it is visible. */
+/**
+ * Returns how much changing a field counts against a choice. Quality counts less than, for example, the resolution,
+ * because the change is less visible.
+ */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
 }

@@ -113,7 +113,7 @@ interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** A model of another version never matches. */
+/** Finds the model that a v2 name means. Never matches a different version of that model. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);

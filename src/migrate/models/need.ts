@@ -49,7 +49,7 @@ export interface Need {
   readonly must: readonly Slot[];
   /** A model that accepts more of these slots is preferred. */
   readonly also: readonly Slot[];
-  /** Accepts any model except an upscaler, so that the body's video is kept. */
+  /** Accepts any model with the required slots, except an upscaler. Otherwise, the body's video might not be used. */
   readonly isLoose?: true;
 }
 

@@ -146,7 +146,7 @@ const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the process that executes the run, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two states that are sent, for each step of the run. */
+/** Minimum time between two state updates, per step in the run: the more steps, the less often the state is sent. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 

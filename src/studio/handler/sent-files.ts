@@ -37,7 +37,7 @@ export interface SentBytes {
 /** A request, a quote until it expires (epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the mark of a removal in progress. Senders of the same file wait until the removal has ended. */
+/** Prefix of the file that marks a removal in progress. Senders of the same file wait until the removal is finished. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -51,7 +51,7 @@ interface Kept {
   readonly sizeBytes: number;
 }
 
-/** Several processes can share the folder. */
+/** The files that callers of the handler sent. Several processes can share the folder. */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;

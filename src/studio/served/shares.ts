@@ -10,8 +10,8 @@ interface Limits {
 }
 
 /**
- * Limits how much each owner uses. An owner that takes more than once may not end up with more than is left for the
- * others.
+ * Limits how much each owner uses. An owner that already has a share gets more only if at least as much as its new
+ * total stays free for others.
  */
 export class Shares {
   readonly #limits: Limits;
@@ -37,7 +37,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 for `lentMs`. */
+  /** Takes an amount of 1 for the owner, for `lentMs` milliseconds. */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

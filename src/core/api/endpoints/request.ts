@@ -36,7 +36,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
-/** Sends a request to any endpoint. Repeats a POST only if the first one certainly had no effect. */
+/** Sends a request to any endpoint. Retries a POST only if the first attempt is known to have had no effect. */
 export async function request(
   context: HttpContext,
   { method, path, query = [], headers = {}, json }: RawRequest,

@@ -55,7 +55,10 @@ interface Hints {
   feed(): void;
   /** Notifies the job's followers of a webhook. If there are none, the next follower is notified. */
   notify(jobId: string): void;
-  /** Calls `heard` for each webhook of the job, even an earlier one. Returns a function that stops listening. */
+  /**
+   * Calls `heard` for each of the job's webhooks, including one that arrived earlier. Returns a function that stops
+   * listening.
+   */
   listen(jobId: string, heard: () => void): () => void;
 }
 
@@ -132,7 +135,7 @@ export interface FollowOptions {
    * submitted the job.
    */
   readonly estimatedCompletionAt?: string | null | undefined;
-  /** The model's id, used to estimate the job's end from earlier jobs if the service gives no estimate. */
+  /** The model's id. If the service gives no estimate, the job's end is estimated from earlier jobs with this model. */
   readonly model?: string | undefined;
   /** Called with every event before it is yielded. */
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;

@@ -118,8 +118,8 @@ const maxDelayMs = 60_000;
 const marginMs = 500;
 const firstDelayMs = 3_000;
 /**
- * Delays between polls, as shares of the job's age: while it is queued, while its end is unknown, and after its
- * expected end.
+ * Delays between polls, as multiples of the job's age: while the job is queued, while its expected end is unknown, and
+ * once it is overdue.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
 /** Minimum delay before the expected end, as a share of the job's age. */

@@ -100,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes edits that an earlier call with the same request id has applied. If `revise` made them, their values differ
- * now, because it started from the edited input.
+ * Removes edits that an earlier call with the same request id already applied. Only the edited steps are compared,
+ * because the values that `revise` returns differ: it started from the input as already edited.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);

@@ -54,7 +54,7 @@ export async function follow(
 /** How long to wait for another process to take over a run after its own process has died. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
-/** Follows a run without executing it. Ends when the run ends or pauses, or when no process executes the run. */
+/** Follows a run without executing it. Ends when the run ends or pauses, or when no process is executing it. */
 export function watch(
   { runId, lastSeq }: RunRow,
   parts: Omit<AttachedParts, "takeOver" | "continues">,

@@ -106,7 +106,9 @@ function isTooLate(state: RunState, answer: RunEvent): boolean {
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** If an ended run receives the result of a job that it no longer waited for, adds an event that reopens the run. */
+/**
+ * If an ended run receives the result of a job that it was no longer waiting for, adds an event that reopens the run.
+ */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });

@@ -137,7 +137,7 @@ class Driver {
   }
 
   /**
-   * Interrupts polling for work that the run no longer waits for. The polling continues when the run is next executed.
+   * Stops polling for work that the run is no longer waiting for. Polling resumes the next time the run is executed.
    */
   #leaveLate(): void {
     const { slice } = this.#options;

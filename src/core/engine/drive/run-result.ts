@@ -60,15 +60,15 @@ export interface RunPause {
   readonly reason: PauseReason;
   /** What happened, and what to do next. */
   readonly message: string;
-  /** The web page for adding funds; set for the reason `funds` if the service provides one. */
+  /** The web page for adding funds. Set only if the reason is `funds` and the service provides such a page. */
   readonly fundingUrl: string | null;
-  /** The price of the job that the wallet could not pay for, in micro-dollars; set for the reason `funds`. */
+  /** The price of the job that the wallet could not pay for, in micro-dollars. Set only if the reason is `funds`. */
   readonly requiredMicros: number | null;
-  /** The wallet's balance when the job was refused, in micro-dollars; set for the reason `funds`. */
+  /** The wallet's balance when the job was refused, in micro-dollars. Set only if the reason is `funds`. */
   readonly balanceMicros: number | null;
-  /** When the run can continue without a person, in epoch milliseconds; set for the reason `cap`. */
+  /** When the run can continue without a person, in epoch milliseconds. Set only if the reason is `cap`. */
   readonly resumeAt: number | null;
-  /** The command-line option that raises the limit; set if a limit that applies to several runs was reached. */
+  /** The command-line option that raises the limit. Set only if a limit that applies to several runs was reached. */
   readonly flag: string | null;
 }
 

@@ -89,8 +89,9 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Treats an output that the service no longer lists as available. It is gone once it may have expired and the service
- * calls it expired or keeps leaving it out.
+ * Handles an output that the service calls expired or no longer lists. The output is gone at once if it is called
+ * expired and its time is over. Otherwise, the download is retried; after the last retry, the output is gone if either
+ * is true.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;

@@ -8,7 +8,9 @@ import {
 } from "../../api/index.ts";
 import { damageOf, type StatedFacts } from "./media-reader.ts";
 
-/** A downloaded output is incomplete or not what the service states. The file was removed from the disk. */
+/**
+ * A downloaded output is incomplete or does not match what the service reported. The file was removed from the disk.
+ */
 export class DamagedOutputError extends MalformedResponseError {
   readonly damage: string;
 

@@ -205,19 +205,19 @@ export interface Showrunner {
   /** Lists the jobs that an unresolved step may have created, likeliest first. A person decides with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
-   * Approves a step that waits for a decision. Takes effect immediately if a process executes the run, otherwise when
-   * the run is resumed. Throws {@link InvalidOptionError} if the step does not wait for a decision, or if `pick`
-   * matches nothing that the step shows.
+   * Approves a step that is waiting for a decision. Takes effect immediately if a process is executing the run,
+   * otherwise when the run is resumed. Throws {@link InvalidOptionError} if the step is not waiting for a decision, or
+   * if `pick` matches nothing that the step shows.
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
-  /** Rejects a step that waits for a decision. The step fails, and steps that use it are skipped. */
+  /** Rejects a step that is waiting for a decision. The step fails, and steps that use it are skipped. */
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /**
-   * Adds a comment to a step that waits for a decision, without deciding. The comment appears in the journal once a
-   * process executes the run.
+   * Adds a comment to a step that is waiting for a decision, without deciding. The comment appears in the journal the
+   * next time a process executes the run.
    */
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
-  /** Lists steps that wait for a person, in the runs that match the query, longest wait first. */
+  /** Lists steps that are waiting for a person, in the runs that match the query, longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /**
    * States which job an unresolved step created, or null if it created none. For a request to a provider, pass the path

@@ -280,7 +280,7 @@ class StateCache {
 /** Finds the pipeline of a run that has local functions. Null if this process does not have the pipeline's code. */
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 
-/** A local function to run in a separate job of the engine, as plain JSON. */
+/** A call to a local function, as plain JSON, so that the engine can execute it separately from the slice. */
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };

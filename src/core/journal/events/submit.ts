@@ -50,7 +50,7 @@ export type SubmitEvent = OfAttempt &
         readonly jobId: string | null;
         /** True if a person accepted the job without its missing outputs. */
         readonly isAccepted?: true;
-        /** True if a person supplied the file that the provider made. */
+        /** True if a person supplied the provider's output as a file. */
         readonly isGiven?: true;
       }
     | {

@@ -35,8 +35,8 @@ export interface GenerateDraft extends DraftStepBase {
 }
 
 /**
- * What all AI SDK models of specification v4 have in common. These types repeat those of `@ai-sdk/provider`, and a test
- * compares them.
+ * What all AI SDK models of specification v4 have in common. These types mirror those of `@ai-sdk/provider`; a test
+ * checks that they match.
  */
 interface ModelBase {
   readonly specificationVersion: "v4";

@@ -17,7 +17,7 @@ const LONGEST_WAIT_MS = 60_000;
 
 type ProviderPlan = Extract<PlanStep, ProviderStep>;
 
-/** What the kinds of steps that call a model of a provider do differently. */
+/** What differs between the kinds of steps that call a provider's model. */
 type ProviderKind<S extends ProviderPlan> = Pick<PaidKind<S>, "poll" | "result"> & { readonly sends: S["kind"] };
 
 export function providerKind<S extends ProviderPlan>(kind: ProviderKind<S>): RunKind<S> {

@@ -112,7 +112,10 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the link of a file's URL, even if the link has expired. Returns null for a wrong signature. */
+/**
+ * Returns the review link that a file's URL belongs to, even if the link has expired. Returns null if the signature is
+ * wrong.
+ */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

@@ -39,7 +39,7 @@ interface Held {
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Sends a request after a delay. Leaving the page or posting again ends the delay. */
+/** Sends a request after a delay. Leaving the page or calling this again sends a pending request immediately. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);
