@@ -12,7 +12,7 @@ import { clientReport, inlined } from "./state/api.ts";
 import { type Connection, connection, follow, gauges, visitor } from "./state/live.ts";
 import { type Route, useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
-import { Empty, Icon, Link, Mark, Meter } from "./ui/bits.tsx";
+import { Empty, IconButton, Link, Mark, Meter } from "./ui/bits.tsx";
 import { dateTime, usd } from "./ui/format.ts";
 import "./style/index.css";
 
@@ -197,16 +197,7 @@ function ThemeButton() {
     applyTheme(next);
     setTheme(next);
   };
-  return (
-    <button
-      type="button"
-      class="button quiet square"
-      onClick={change}
-      aria-label={`Theme: ${theme}. Change to ${next}`}
-    >
-      <Icon name={icon} />
-    </button>
-  );
+  return <IconButton label={`Theme: ${theme}. Change to ${next}`} icon={icon} look="quiet" onClick={change} />;
 }
 
 if (inlined === null && clientReport === null) applyTheme();

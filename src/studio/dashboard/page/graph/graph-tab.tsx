@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bundlesOf, MOST_SINGLE } from "../../views/groups.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Icon } from "../ui/bits.tsx";
+import { Button, IconButton } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
 import { type Box, useSize } from "../ui/hooks.ts";
 import { curve, type Drawing, draw, neighbour, type Placed } from "./layout.ts";
@@ -132,20 +132,21 @@ export function GraphTab({
       </section>
       <div class="tools">
         {isLong && (
-          <button type="button" class="button small" aria-pressed={isGrouped} onClick={() => setGrouped(!isGrouped)}>
-            Group similar steps
-          </button>
+          <Button
+            label="Group similar steps"
+            look="small"
+            aria-pressed={isGrouped}
+            onClick={() => setGrouped(!isGrouped)}
+          />
         )}
         {zooms.map(([label, icon, to]) => (
-          <button
+          <IconButton
             key={icon}
-            type="button"
-            class="button small square"
-            aria-label={label}
+            label={label}
+            icon={icon}
+            look="small"
             onClick={() => setScale(Math.min(LARGEST, Math.max(SMALLEST, to)))}
-          >
-            <Icon name={icon} />
-          </button>
+          />
         ))}
       </div>
     </div>

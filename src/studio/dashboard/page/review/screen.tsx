@@ -5,7 +5,7 @@ import { get, post, runPath } from "../state/api.ts";
 import { listVersion, useCanAct } from "../state/live.ts";
 import { go, type Route, reviewHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Problem } from "../ui/bits.tsx";
+import { Button, Empty, Link, Problem } from "../ui/bits.tsx";
 import { ago, count } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -84,9 +84,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
         </p>
         <Filters route={route} queue={queue} />
         {canAct && open.some(({ takes }) => takes === null) && open.length > 1 && (
-          <button type="button" class="button" onClick={() => setApprovingAll(true)}>
-            Approve all…
-          </button>
+          <Button label="Approve all…" onClick={() => setApprovingAll(true)} />
         )}
         <Queue items={open} at={at} onShow={show} />
       </aside>
@@ -215,12 +213,7 @@ function Ahead({ at }: { readonly at: string }) {
 function Said({ verdict: { said, error, undo }, onUndo }: { readonly verdict: Verdict; readonly onUndo: () => void }) {
   return (
     <p class={error === null ? "said" : "said note bad"} role={error === null ? "status" : "alert"}>
-      {error ?? said}{" "}
-      {undo !== null && (
-        <button type="button" class="button small" aria-keyshortcuts="U" onClick={onUndo}>
-          Undo
-        </button>
-      )}
+      {error ?? said} {undo !== null && <Button label="Undo" look="small" aria-keyshortcuts="U" onClick={onUndo} />}
     </p>
   );
 }

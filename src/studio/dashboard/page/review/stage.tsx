@@ -5,7 +5,7 @@ import { ShownValue } from "../run/shown-value.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
-import { Link, Wrong } from "../ui/bits.tsx";
+import { Button, Link, Wrong } from "../ui/bits.tsx";
 import { differing, type Input } from "../ui/format.ts";
 import { earlierLabel, useEarlier, useKeys, useLoaded } from "../ui/hooks.ts";
 import { Player, Refused, useLightbox } from "../ui/media.tsx";
@@ -151,11 +151,7 @@ interface ToggleProps {
 
 function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
   const press = () => onChange(!isOn);
-  return (
-    <button type="button" class="button small push" aria-keyshortcuts={shortcut} aria-pressed={isOn} onClick={press}>
-      {name}
-    </button>
-  );
+  return <Button label={name} look="small push" aria-keyshortcuts={shortcut} aria-pressed={isOn} onClick={press} />;
 }
 
 function isFree({ target }: KeyboardEvent): boolean {
@@ -236,9 +232,7 @@ function RemarkForm({ runId, step, takes, timeOf, onSaid }: RemarkProps) {
         />
       </label>
       <About takes={takes} about={about} onChange={setAbout} />
-      <button type="submit" class="button" disabled={text.trim() === ""}>
-        Comment
-      </button>
+      <Button type="submit" label="Comment" disabled={text.trim() === ""} />
       <Wrong text={error} />
     </form>
   );

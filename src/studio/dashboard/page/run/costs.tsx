@@ -3,7 +3,7 @@ import type { PageAttempt, RunCosts } from "../../views/document.ts";
 import { isBilled } from "../../views/run-costs.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Empty, Fact, Meter, Table } from "../ui/bits.tsx";
+import { Empty, Fact, Meter, StepLink, Table } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded, useSteps, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
@@ -90,9 +90,7 @@ function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: 
   };
   return (
     <div class="ledger-row">
-      <button type="button" class="link" onClick={() => onOpen(step)}>
-        {step}
-      </button>
+      <StepLink step={step} onOpen={onOpen} />
       {Object.entries(cells).map(([name, text]) => (
         <span key={name}>
           <span class="unseen">{name} </span>

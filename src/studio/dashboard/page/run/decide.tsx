@@ -3,7 +3,7 @@ import type { JobCandidate, PageDecision, PageStep } from "../../views/document.
 import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
-import { Link } from "../ui/bits.tsx";
+import { Button, Link, NoteField, StepLink } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Player, useLightbox } from "../ui/media.tsx";
@@ -58,9 +58,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
               ) : (
                 <span>{isChoice ? `Take ${index + 1}` : ""}</span>
               )}
-              <button type="button" class="link" onClick={() => onOpen(media.step)}>
-                {media.step}
-              </button>
+              <StepLink step={media.step} onOpen={onOpen} />
             </div>
             <MadeBy compared={compared} take={index} />
           </li>
@@ -73,15 +71,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
           <Link class="button" href={reviewHref({ run: runId, at: `${runId}/${step.path}` })}>
             {isChoice ? "Compare side by side" : "Review at full size"}
           </Link>
-          <label class="field">
-            <span>Note (optional)</span>
-            <textarea
-              rows={2}
-              maxLength={2000}
-              value={deciding.note}
-              onInput={(event) => deciding.setNote(event.currentTarget.value)}
-            />
-          </label>
+          <NoteField label="Note (optional)" value={deciding.note} onText={deciding.setNote} />
           {isParked && (
             <label>
               <input type="checkbox" checked={resumes} onChange={() => setResumes(!resumes)} /> Resume the run at once
@@ -122,6 +112,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   const empty = isOfProvider
     ? "If the provider generated a file, adopt it on the command line. Otherwise the step fails, and the money reserved for it is released."
     : "The service lists no job from that time. If one exists after all, you could lose a job that you paid for.";
+  const none = isOfProvider ? "No file was generated" : "No job was created";
   return (
     <section class="decide" aria-label="Outcome of the request">
       {found.state === "loading" && <p class="quiet">Asking the service…</p>}
@@ -135,16 +126,12 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
                 <br />
                 <b>{matches[match]}</b> {prompt}
               </span>
-              <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(jobId)}>
-                Use this job
-              </button>
+              <Button label="Use this job" look="small" disabled={!canAct} onClick={() => adopt(jobId)} />
             </li>
           ))}
           <li>
             <span>{found.value.length === 0 ? empty : "None of them"}</span>
-            <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(null)}>
-              {isOfProvider ? "No file was generated" : "No job was created"}
-            </button>
+            <Button label={none} look="small" disabled={!canAct} onClick={() => adopt(null)} />
           </li>
         </ul>
       )}

@@ -2,6 +2,8 @@ import { useState } from "preact/hooks";
 import type { PageStep } from "../../views/document.ts";
 import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
+import { Button } from "../ui/bits.tsx";
+import { pickText } from "../ui/takes.tsx";
 import { ResumeDialog } from "./dialogs.tsx";
 
 const UNDO_MS = 5000;
@@ -114,47 +116,29 @@ export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: Butto
     return (
       <div class="actions">
         <span>Steps that need this one will not run.</span>
-        <button type="button" class="button" onClick={() => askSure(false)}>
-          Cancel
-        </button>
-        <button type="button" class="button danger" onClick={() => deciding.reject(goOn)}>
-          Reject for good
-        </button>
+        <Button label="Cancel" onClick={() => askSure(false)} />
+        <Button label="Reject for good" look="danger" onClick={() => deciding.reject(goOn)} />
       </div>
     );
   }
   if (deciding.undo !== null) {
     return (
       <div class="actions">
-        <button type="button" class="button" onClick={deciding.undo}>
-          Undo
-        </button>
+        <Button label="Undo" onClick={deciding.undo} />
       </div>
     );
   }
+  const approval = isChoice ? pickText(chosen) : deciding.changed === undefined ? "Approve" : "Approve with changes";
   return (
     <div class="actions">
-      <button type="button" class="button danger" disabled={!canReject} onClick={() => askSure(true)}>
-        Reject…
-      </button>
-      <button
-        type="button"
-        class="button"
+      <Button label="Reject…" look="danger" disabled={!canReject} onClick={() => askSure(true)} />
+      <Button
+        label="Redo with note…"
         disabled={!canReject || note.trim() === ""}
         title="Generates the results again, following the note"
         onClick={() => openRedo(true)}
-      >
-        Redo with note…
-      </button>
-      <button type="button" class="button primary" disabled={!canApprove} onClick={() => deciding.approve(goOn)}>
-        {!isChoice
-          ? deciding.changed === undefined
-            ? "Approve"
-            : "Approve with changes"
-          : chosen === null
-            ? "Pick a take"
-            : `Approve take ${chosen + 1}`}
-      </button>
+      />
+      <Button label={approval} look="primary" disabled={!canApprove} onClick={() => deciding.approve(goOn)} />
       {isRedoOpen && (
         <ResumeDialog
           head={{ id: runId, title: null }}

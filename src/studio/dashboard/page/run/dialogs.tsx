@@ -3,6 +3,7 @@ import type { PageDrift, PageRerun, ResumePreview, RunHead, StepForm } from "../
 import { InputForm } from "../screens/input-form.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
+import { TextField } from "../ui/bits.tsx";
 import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -113,11 +114,13 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
       )}
       {isEditable && <StepInput runId={head.id} step={first!} onChange={setFields} />}
       {isNoted && (
-        <label class="field">
-          <span>{redo === undefined ? "Why" : "What to change"}</span>
-          <input maxLength={2000} value={note} onInput={({ currentTarget }) => setNote(currentTarget.value)} />
-          <small>Stored in the run's history.{redo === undefined && " Optional."}</small>
-        </label>
+        <TextField
+          label={redo === undefined ? "Why" : "What to change"}
+          hint={`Stored in the run's history.${redo === undefined ? " Optional." : ""}`}
+          maxLength={2000}
+          value={note}
+          onText={setNote}
+        />
       )}
       {redo !== undefined && known !== null && <Revised edited={known.edited} />}
       {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
@@ -312,21 +315,17 @@ interface BudgetProps {
 }
 
 function BudgetField({ head, value, onChange }: BudgetProps) {
+  const spent = head.spentMicros === undefined ? "" : `Spent so far: ${usd(head.spentMicros)}. `;
   return (
-    <label class="field">
-      <span>New budget in dollars</span>
-      <input
-        inputMode="decimal"
-        pattern="\d+(\.\d{1,6})?"
-        placeholder={head.budgetMicros == null ? "no budget" : (head.budgetMicros / 1e6).toFixed(2)}
-        value={value}
-        onInput={(event) => onChange(event.currentTarget.value)}
-      />
-      <small>
-        {head.spentMicros !== undefined && `Spent so far: ${usd(head.spentMicros)}. `}Leave empty to keep the current
-        budget.
-      </small>
-    </label>
+    <TextField
+      label="New budget in dollars"
+      hint={`${spent}Leave empty to keep the current budget.`}
+      inputMode="decimal"
+      pattern="\d+(\.\d{1,6})?"
+      placeholder={head.budgetMicros == null ? "no budget" : (head.budgetMicros / 1e6).toFixed(2)}
+      value={value}
+      onText={onChange}
+    />
   );
 }
 

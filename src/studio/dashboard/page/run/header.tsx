@@ -6,7 +6,7 @@ import { inlined } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link, Meter, otherCounts, Pill, runTone, StepBar } from "../ui/bits.tsx";
+import { Button, Fact, Link, Meter, otherCounts, Pill, runTone, StepBar, StepLink } from "../ui/bits.tsx";
 import { count, dateTime, pauses, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
@@ -40,19 +40,9 @@ export function RunHeader({ model, open, onOpen }: HeaderProps) {
         <h1>{head.title ?? head.id}</h1>
         <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauses[head.pause.reason].word}</Pill>
         <div class="head-actions">
-          {canAct && head.status === "running" && (
-            <button type="button" class="button" onClick={() => ask("stop")}>
-              Stop…
-            </button>
-          )}
+          {canAct && head.status === "running" && <Button label="Stop…" onClick={() => ask("stop")} />}
           {canAct && canResume(head) && (
-            <button
-              type="button"
-              class={isResumedNext(head) ? "button primary" : "button"}
-              onClick={() => ask("resume")}
-            >
-              Resume…
-            </button>
+            <Button label="Resume…" look={isResumedNext(head) ? "primary" : ""} onClick={() => ask("resume")} />
           )}
         </div>
       </div>
@@ -202,9 +192,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
         onOpen={onOpen}
       >
         {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (
-          <button type="button" class="button" onClick={() => setRerunOpen(true)}>
-            Rerun failed steps…
-          </button>
+          <Button label="Rerun failed steps…" onClick={() => setRerunOpen(true)} />
         )}
       </StepLinks>
       {isRerunOpen && (
@@ -235,9 +223,7 @@ function StepLinks({ title, tone, steps, open, onOpen, children }: LinksProps) {
       <div class="links">
         {steps.slice(0, MOST_LINKS).map(({ path, reason }) => (
           <span key={path}>
-            <button type="button" class="link" onClick={() => onOpen(path)}>
-              {path}
-            </button>
+            <StepLink step={path} onOpen={onOpen} />
             {tone === "bad" && reason !== null && path !== open && `: ${reason}`}
           </span>
         ))}

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ClientReport, PageMedia, PageStep } from "../../views/document.ts";
 import { inlined } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Empty } from "../ui/bits.tsx";
+import { Button, Empty, StepLink } from "../ui/bits.tsx";
 import { count, dateTime } from "../ui/format.ts";
 import { useSteps } from "../ui/hooks.ts";
 import { Player, useLightbox } from "../ui/media.tsx";
@@ -81,24 +81,20 @@ function Gallery({ title, results, more, onOpen }: GalleryProps) {
             {onOpen === undefined ? (
               (media.name ?? media.step)
             ) : (
-              <button type="button" class="link" onClick={() => onOpen(media.step)}>
-                {media.name ?? media.step}
-              </button>
+              <StepLink step={media.step} text={media.name ?? media.step} onOpen={onOpen} />
             )}
           </li>
         ))}
       </ul>
       {(results.length > limit || more !== null) && (
-        <button
-          type="button"
-          class="button more"
+        <Button
+          label={more === null ? `Show more of ${count(results.length, "result")}` : "Show more"}
+          look="more"
           onClick={() => {
             setLimit(limit + PAGE);
             if (results.length <= limit + PAGE) more?.();
           }}
-        >
-          {more === null ? `Show more of ${count(results.length, "result")}` : "Show more"}
-        </button>
+        />
       )}
       {lightbox}
     </section>

@@ -6,7 +6,7 @@ import { run as runView } from "../state/live.ts";
 import { go, type Route, runHref, TABS, type Tab } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Problem } from "../ui/bits.tsx";
+import { Button, Empty, Link, Problem, StepLink } from "../ui/bits.tsx";
 import { clockTime, count, dateTime, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useStep } from "../ui/hooks.ts";
 import { Data } from "../ui/panel.tsx";
@@ -203,9 +203,7 @@ function LogTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: 
         </search>
         <span class="quiet">{count(lines.length, "event")}</span>
         {first > 1 && inlined === null && (
-          <button type="button" class="button small" data-before={first} onClick={load}>
-            Load {Math.min(500, first - 1)} earlier
-          </button>
+          <Button label={`Load ${Math.min(500, first - 1)} earlier`} look="small" data-before={first} onClick={load} />
         )}
         {error !== null && <span class="note bad">{error}</span>}
       </div>
@@ -229,13 +227,7 @@ function Line({ line, onOpen }: { readonly line: EventLine; readonly onOpen: (st
         {clockTime(at)}
       </time>
       <b class={toneOf(line)}>{type}</b>
-      {step === null ? (
-        <span />
-      ) : (
-        <button type="button" class="link" onClick={() => onOpen(step)}>
-          {step}
-        </button>
-      )}
+      {step === null ? <span /> : <StepLink step={step} onOpen={onOpen} />}
       <span class="text" title={text}>
         {text}
       </span>

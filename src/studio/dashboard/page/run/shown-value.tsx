@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { PageStep, ShownValue as Shown } from "../../views/document.ts";
 import { Entry } from "../screens/input-form.tsx";
 import { get, runPath } from "../state/api.ts";
+import { Button } from "../ui/bits.tsx";
 import { useLoaded } from "../ui/hooks.ts";
 import { Data } from "../ui/panel.tsx";
 import type { Deciding } from "./decision.tsx";
@@ -29,16 +30,14 @@ export function ShownValue({ runId, step: { path, decision }, value, deciding }:
         )}
       </div>
       {isOpen && (
-        <button
-          type="button"
-          class="button small"
+        <Button
+          label={isEdited ? "Discard changes" : "Edit…"}
+          look="small"
           onClick={() => {
             if (isEdited) deciding.change(undefined);
             edit(!isEdited);
           }}
-        >
-          {isEdited ? "Discard changes" : "Edit…"}
-        </button>
+        />
       )}
     </>
   );

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { PageAttempt, PageStep, StepDetail } from "../../views/document.ts";
 import type { RunModel } from "../state/run-store.ts";
+import { StepLink } from "../ui/bits.tsx";
 import { clockTime, usd } from "../ui/format.ts";
 import { earlierLabel, useEarlier } from "../ui/hooks.ts";
 import { Player, Thumb } from "../ui/media.tsx";
@@ -102,9 +103,7 @@ function Neighbours({
     <p class="links">
       <span class="quiet">{title}</span>
       {paths.slice(0, 12).map((path) => (
-        <button type="button" class="link" key={path} onClick={() => onOpen(path)}>
-          {path}
-        </button>
+        <StepLink key={path} step={path} onOpen={onOpen} />
       ))}
       {paths.length > 12 && <span class="quiet">and {paths.length - 12} more</span>}
     </p>

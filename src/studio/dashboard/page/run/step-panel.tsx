@@ -6,7 +6,7 @@ import { measured } from "../graph/node.tsx";
 import { get, inlined, runPath } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Dot, Empty, Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
+import { Button, Dot, Empty, Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded, useNow, useSteps } from "../ui/hooks.ts";
 import { Player, Refused, Thumb, useLightbox } from "../ui/media.tsx";
@@ -84,9 +84,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       <StepFacts step={step} head={model.head} />
       {canAct && replaced.has(step.status) && step.icon !== "file" && (
         <p>
-          <button type="button" class="button small" onClick={() => setRerunOpen(true)}>
-            Rerun…
-          </button>
+          <Button label="Rerun…" look="small" onClick={() => setRerunOpen(true)} />
         </p>
       )}
       {isRerunOpen && (

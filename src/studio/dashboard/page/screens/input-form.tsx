@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../../core/kit/value-text.ts";
 import type { Control, FieldView, KeptFile } from "../../views/document.ts";
 import { sendFile } from "../state/api.ts";
-import { Icon } from "../ui/bits.tsx";
+import { Button, IconButton } from "../ui/bits.tsx";
 
 interface Props {
   readonly fields: readonly FieldView[] | null;
@@ -142,25 +142,21 @@ function ListEntry({ control, label, value, onChange }: Of<"list">) {
                 onChange={(next) => onChange(items.with(index, next))}
               />
             </div>
-            <button
-              type="button"
-              class="button quiet square small"
-              aria-label={`Remove ${label} ${index + 1}`}
+            <IconButton
+              label={`Remove ${label} ${index + 1}`}
+              icon="close"
+              look="quiet small"
               onClick={() => onChange(items.toSpliced(index, 1))}
-            >
-              <Icon name="close" />
-            </button>
+            />
           </li>
         ))}
       </ol>
-      <button
-        type="button"
-        class="button small"
+      <Button
+        label={`Add to ${label}`}
+        look="small"
         disabled={isFull}
         onClick={() => onChange([...items, blank(control.item)])}
-      >
-        Add to {label}
-      </button>
+      />
     </>
   );
 }

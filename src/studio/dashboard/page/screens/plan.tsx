@@ -5,7 +5,7 @@ import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
-import { Empty, Fact, Problem, Table } from "../ui/bits.tsx";
+import { Button, Empty, Fact, Problem, Table, TextField } from "../ui/bits.tsx";
 import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -99,9 +99,12 @@ function Planner({ offered }: { readonly offered: readonly OfferedForm[] }) {
           </label>
         </div>
         <div class="actions">
-          <button type="submit" class="button primary" disabled={answer.state === "busy"}>
-            {answer.state === "busy" ? "Getting prices…" : "Check and price"}
-          </button>
+          <Button
+            type="submit"
+            label={answer.state === "busy" ? "Getting prices…" : "Check and price"}
+            look="primary"
+            disabled={answer.state === "busy"}
+          />
           <span class="quiet">Spends nothing.</span>
         </div>
       </form>
@@ -152,9 +155,7 @@ function Planned({ plan, onStart }: { readonly plan: PagePlan; readonly onStart:
             </div>
           )}
           <p>
-            <button type="button" class="button primary" onClick={onStart}>
-              Start…
-            </button>
+            <Button label="Start…" look="primary" onClick={onStart} />
           </p>
           <div class="plan-graph">
             <GraphTab
@@ -227,26 +228,22 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
   };
   return (
     <Dialog title="Start this run?" action="Start" onAction={start} onClose={onClose}>
-      <label class="field">
-        <span>Budget in dollars</span>
-        <input
-          required
-          inputMode="decimal"
-          pattern="\d+(\.\d{1,6})?"
-          value={budget}
-          onInput={(event) => setBudget(event.currentTarget.value)}
-        />
-        <small>Jobs that would exceed this budget are not submitted.</small>
-      </label>
-      <label class="field">
-        <span>Name of the run (optional)</span>
-        <input
-          pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
-          maxLength={100}
-          value={id}
-          onInput={(event) => setId(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Budget in dollars"
+        hint="Jobs that would exceed this budget are not submitted."
+        required
+        inputMode="decimal"
+        pattern="\d+(\.\d{1,6})?"
+        value={budget}
+        onText={setBudget}
+      />
+      <TextField
+        label="Name of the run (optional)"
+        pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
+        maxLength={100}
+        value={id}
+        onText={setId}
+      />
       <p class="quiet">
         This dashboard will drive the run. If the dashboard closes, the run stops gracefully and can be resumed.
       </p>

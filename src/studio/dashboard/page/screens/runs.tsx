@@ -5,7 +5,7 @@ import { get, post } from "../state/api.ts";
 import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Pill, Problem, runTone, StepBar, Wrong } from "../ui/bits.tsx";
+import { Button, Empty, Link, Pill, Problem, runTone, StepBar, TextField, Wrong } from "../ui/bits.tsx";
 import { ago, count, dateTime, pauses, pauseText, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
@@ -127,9 +127,7 @@ function Found({
         </section>
       )}
       {page.rows.length < Math.min(page.matching, MOST_ROWS) && (
-        <button type="button" class="button more" onClick={onMore}>
-          Show more of {count(page.matching, "run")}
-        </button>
+        <Button label={`Show more of ${count(page.matching, "run")}`} look="more" onClick={onMore} />
       )}
     </>
   );
@@ -211,9 +209,7 @@ function ReviewLinksButton() {
   if (!canAct) return null;
   return (
     <>
-      <button type="button" class="button" onClick={() => setOpen(true)}>
-        Review links…
-      </button>
+      <Button label="Review links…" onClick={() => setOpen(true)} />
       {isOpen && <ReviewLinks onClose={() => setOpen(false)} />}
     </>
   );
@@ -235,11 +231,14 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
   if (url !== null) {
     return (
       <Dialog key="made" title="Link created" action="Done" onAction={async () => {}} onClose={onClose}>
-        <label class="field">
-          <span>Send this address to the client</span>
-          <input readOnly value={url} onFocus={(event) => event.currentTarget.select()} />
-          <small>This address is shown only once. Anyone who has it can decide.</small>
-        </label>
+        <TextField
+          label="Send this address to the client"
+          hint="This address is shown only once. Anyone who has it can decide."
+          readOnly
+          value={url}
+          onText={() => {}}
+          onFocus={(event) => event.currentTarget.select()}
+        />
       </Dialog>
     );
   }
@@ -251,11 +250,13 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
       onAction={create}
       onClose={() => isMade.current || onClose()}
     >
-      <label class="field">
-        <span>Runs with this tag</span>
-        <input placeholder="client=acme" value={tag} onInput={(event) => setTag(event.currentTarget.value)} />
-        <small>The link shows only the decisions of these runs.</small>
-      </label>
+      <TextField
+        label="Runs with this tag"
+        hint="The link shows only the decisions of these runs."
+        placeholder="client=acme"
+        value={tag}
+        onText={setTag}
+      />
       <label class="field">
         <span>Valid for</span>
         <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
@@ -294,9 +295,7 @@ function Active() {
                 <br />
                 <small>until {dateTime(expiresAt)}</small>
               </span>
-              <button type="button" class="button small danger" onClick={() => revoke(id)}>
-                Revoke
-              </button>
+              <Button label="Revoke" look="small danger" onClick={() => revoke(id)} />
             </li>
           ))}
         </ul>

@@ -3,11 +3,11 @@ import type { SharedDecision, SharedTake } from "../../views/document.ts";
 import { blankMedia } from "../../views/page-media.ts";
 import { timeAt } from "../review/players.ts";
 import { json, send } from "../state/api.ts";
-import { Wrong } from "../ui/bits.tsx";
+import { Button, NoteField, Wrong } from "../ui/bits.tsx";
 import { dateTime } from "../ui/format.ts";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
-import { About, Comments } from "../ui/takes.tsx";
+import { About, Comments, pickText } from "../ui/takes.tsx";
 
 interface Props {
   readonly decision: SharedDecision;
@@ -93,37 +93,28 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
   const decide = (approved: boolean) => send("decide", { approved, note, ...(choose && approved && { pick: chosen }) });
   const comment = () =>
     send("comment", { text: note, ...(about !== null && { take: about, timeMs: timeAt(shownAt(ref, about)) }) });
-  const needsTake = choose && chosen === null;
   return (
     <>
-      <label class="field">
-        <span>Note or comment (optional)</span>
-        <textarea rows={2} maxLength={2000} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
-      </label>
+      <NoteField label="Note or comment (optional)" value={note} onText={setNote} />
       <div class="actions remark">
         <About takes={takes.length} about={about} onChange={setAbout} />
-        <button type="button" class="button" disabled={isSending || note.trim() === ""} onClick={comment}>
-          Comment only
-        </button>
+        <Button label="Comment only" disabled={isSending || note.trim() === ""} onClick={comment} />
       </div>
       <Wrong text={said} />
       {isSure ? (
         <div class="actions">
-          <button type="button" class="button" disabled={isSending} onClick={() => setSure(false)}>
-            Cancel
-          </button>
-          <button type="button" class="button danger" disabled={isSending} onClick={() => decide(false)}>
-            Reject for good
-          </button>
+          <Button label="Cancel" disabled={isSending} onClick={() => setSure(false)} />
+          <Button label="Reject for good" look="danger" disabled={isSending} onClick={() => decide(false)} />
         </div>
       ) : (
         <div class="actions">
-          <button type="button" class="button danger" disabled={isSending} onClick={() => setSure(true)}>
-            Reject…
-          </button>
-          <button type="button" class="button primary" disabled={isSending || needsTake} onClick={() => decide(true)}>
-            {!choose ? "Approve" : needsTake ? "Pick a take" : `Approve take ${chosen! + 1}`}
-          </button>
+          <Button label="Reject…" look="danger" disabled={isSending} onClick={() => setSure(true)} />
+          <Button
+            label={choose ? pickText(chosen) : "Approve"}
+            look="primary"
+            disabled={isSending || (choose && chosen === null)}
+            onClick={() => decide(true)}
+          />
         </div>
       )}
     </>

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SharedDecision, SharedPage, SharedTake } from "../../views/document.ts";
 import type { Refused } from "../state/api.ts";
+import { TextField } from "../ui/bits.tsx";
 import { count, dateTime } from "../ui/format.ts";
 import "../style/index.css";
 import "./shared.css";
@@ -58,17 +59,15 @@ function Shared() {
       <header>
         <h1>{waiting === 0 ? "Nothing to decide" : `${count(waiting, "decision")} to make`}</h1>
         <p class="quiet">This link is valid until {dateTime(page.expiresAt)}.</p>
-        <label class="field">
-          <span>Your name</span>
-          <input
-            value={name}
-            maxLength={60}
-            autocomplete="name"
-            required
-            onInput={(event) => rename(event.currentTarget.value)}
-          />
-          <small>Stored with your decisions.</small>
-        </label>
+        <TextField
+          label="Your name"
+          hint="Stored with your decisions."
+          maxLength={60}
+          autocomplete="name"
+          required
+          value={name}
+          onText={rename}
+        />
         {error !== null && (
           <p role="status" class="note bad">
             {error.message}

@@ -1,4 +1,4 @@
-import type { AnchorHTMLAttributes, ComponentChildren } from "preact";
+import type { AllHTMLAttributes, AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren } from "preact";
 import type { StepCounts } from "../../views/document.ts";
 import type { StepPhase } from "../../views/groups.ts";
 import { go } from "../state/router.ts";
@@ -16,6 +16,75 @@ export function Link({ href, children, ...rest }: Props) {
     <a {...rest} href={href} onClick={open}>
       {children}
     </a>
+  );
+}
+
+type Pressable = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "class" | "icon" | "label">;
+
+interface ButtonProps extends Pressable {
+  readonly label: string;
+  /** Further classes, such as `primary`, `danger` and `small`. */
+  readonly look?: string;
+}
+
+export function Button({ label, look = "", ...rest }: ButtonProps) {
+  return (
+    <button type="button" {...rest} class={`button ${look}`}>
+      {label}
+    </button>
+  );
+}
+
+export function IconButton({ label, icon, look = "", ...rest }: ButtonProps & { readonly icon: IconName }) {
+  return (
+    <button type="button" aria-label={label} {...rest} class={`button square ${look}`}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+interface StepLinkProps {
+  readonly step: string;
+  readonly text?: string;
+  readonly onOpen: (step: string) => void;
+}
+
+export function StepLink({ step, text = step, onOpen }: StepLinkProps) {
+  return (
+    <button type="button" class="link" onClick={() => onOpen(step)}>
+      {text}
+    </button>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onText: (text: string) => void;
+}
+
+type TextAttributes = "inputMode" | "pattern" | "placeholder" | "required" | "maxLength" | "readOnly" | "autocomplete";
+
+interface TextFieldProps extends FieldProps, Pick<AllHTMLAttributes<HTMLInputElement>, TextAttributes | "onFocus"> {
+  readonly hint?: string;
+}
+
+export function TextField({ label, value, onText, hint, ...rest }: TextFieldProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input {...rest} value={value} onInput={({ currentTarget }) => onText(currentTarget.value)} />
+      {hint !== undefined && <small>{hint}</small>}
+    </label>
+  );
+}
+
+export function NoteField({ label, value, onText }: FieldProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <textarea rows={2} maxLength={2000} value={value} onInput={({ currentTarget }) => onText(currentTarget.value)} />
+    </label>
   );
 }
 
@@ -161,7 +230,9 @@ export function Fact({ name, value, children, hint }: FactProps) {
   );
 }
 
-export function Icon({ name }: { readonly name: keyof typeof icons }) {
+type IconName = keyof typeof icons;
+
+export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       <path d={icons[name]} />

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import { formatBytes } from "../../../../core/kit/value-text.ts";
 import type { PageMedia, RefusedMedia } from "../../views/document.ts";
-import { Icon } from "./bits.tsx";
+import { Button, Icon, IconButton, StepLink } from "./bits.tsx";
 
 interface ThumbProps {
   readonly media: PageMedia;
@@ -176,17 +176,11 @@ function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
             <span class="quiet">
               {index + 1} of {media.length}
             </span>
-            <button type="button" class="button small" aria-keyshortcuts="ArrowLeft" onClick={() => move(-1)}>
-              Previous
-            </button>
-            <button type="button" class="button small" aria-keyshortcuts="ArrowRight" onClick={() => move(1)}>
-              Next
-            </button>
+            <Button label="Previous" look="small" aria-keyshortcuts="ArrowLeft" onClick={() => move(-1)} />
+            <Button label="Next" look="small" aria-keyshortcuts="ArrowRight" onClick={() => move(1)} />
           </>
         )}
-        <button type="button" class="button quiet square push" aria-label="Close" onClick={() => ref.current?.close()}>
-          <Icon name="close" />
-        </button>
+        <IconButton label="Close" icon="close" look="quiet push" onClick={() => ref.current?.close()} />
       </header>
       <ul class="stage">
         <li key={`${shown.step} ${shown.index}`}>
@@ -226,16 +220,7 @@ export function Refused({
     <>
       {refused.map(({ step, reason, shows }) => (
         <section class="note bad" key={step} aria-label={`Refused by ${step}`}>
-          <strong>
-            Refused by{" "}
-            {onOpen === undefined ? (
-              step
-            ) : (
-              <button type="button" class="link" onClick={() => onOpen(step)}>
-                {step}
-              </button>
-            )}
-          </strong>
+          <strong>Refused by {onOpen === undefined ? step : <StepLink step={step} onOpen={onOpen} />}</strong>
           <ul>
             {reason.split("; ").map((one) => (
               <li key={one}>{one}</li>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Icon, Wrong } from "./bits.tsx";
+import { Button, IconButton, Wrong } from "./bits.tsx";
 
 /** Fields below this depth are shown as JSON. */
 const DEEPEST = 4;
@@ -67,9 +67,7 @@ export function Panel({ title, note, onClose, children }: Props) {
           {title}
         </h2>
         {note !== undefined && <span class="quiet">{note}</span>}
-        <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}>
-          <Icon name="close" />
-        </button>
+        <IconButton label="Close" icon="close" look="quiet" onClick={onClose} />
       </header>
       <div class="inside">{children}</div>
     </aside>
@@ -124,12 +122,13 @@ export function Dialog({ title, action, danger = false, ready = true, onAction, 
         {children}
         <Wrong text={error} />
         <div class="actions">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class={danger ? "button danger" : "button primary"} disabled={isBusy || !ready}>
-            {isBusy ? "One moment…" : action}
-          </button>
+          <Button label="Cancel" onClick={onClose} />
+          <Button
+            type="submit"
+            label={isBusy ? "One moment…" : action}
+            look={danger ? "danger" : "primary"}
+            disabled={isBusy || !ready}
+          />
         </div>
       </form>
     </dialog>

@@ -50,6 +50,10 @@ export function Comments({ comments }: { readonly comments: readonly PageComment
   );
 }
 
+export function pickText(chosen: number | null): string {
+  return chosen === null ? "Pick a take" : `Approve take ${chosen + 1}`;
+}
+
 type Compared = PageDecision["compared"];
 type Part = NonNullable<Compared>[number];
 
