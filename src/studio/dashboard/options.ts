@@ -70,5 +70,6 @@ export interface DashboardContext extends WatchParts {
   readonly pipelines: readonly OfferedPipeline[];
   readonly pickedDir: string | null;
   readonly loadPipeline: NonNullable<DashboardOptions["loadPipeline"]>;
+  readonly onDefect: NonNullable<DashboardOptions["onDefect"]>;
   readonly streams: Set<EventStream>;
 }

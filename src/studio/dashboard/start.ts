@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sendResponse } from "../../core/kit/http.ts";
 import { withLauncher } from "../../core/kit/launcher.ts";
-import { notFound, Refusal, refusalFor, routeOf, stderrReport } from "../served/index.ts";
-import { jsonOf, type Route, refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/route.ts";
+import { notFound, Refusal, readJson, refusalFor, requestOf, routeOf, stderrReport } from "../served/index.ts";
+import { BOUNDS, lockedPage, type Route, refusalOf, refusedResponse, securityHeaders } from "./http/route.ts";
 import {
   allowedHosts,
   checkedTokens,
@@ -54,25 +54,27 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const session = createSession(tokens, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const shared = open?.hosts ?? [];
-  const onDefect = options.onDefect ?? stderrReport("dashboard");
-  const isPublic = ({ headers }: IncomingMessage) => shared.includes(headers.host?.toLowerCase() ?? "");
+  const { onDefect } = context;
+  const isPublic = (host: string) => shared.includes(host);
   const links = {
-    routes: linkRoutes({ context, folder, isPublic, onDefect }),
+    routes: linkRoutes({ context, folder, isPublic }),
     hosts: [...hosts, ...shared],
     proxied: [...proxied, ...shared],
   };
   server.on("request", (incoming, response) => {
-    const request = { incoming, response, routes, session, hosts, proxied, headers, links };
-    void answer(request).catch((error: unknown) => {
+    const served = { incoming, routes, session, hosts, proxied, links };
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    const answered = answer(served).catch((error: unknown) => {
       if (isByLink(urlOf(incoming)))
-        return sendRefusal(response, refusalFor(error, { audience: "reviewer", report: onDefect }));
+        return refusedResponse(refusalFor(error, { audience: "reviewer", report: onDefect }));
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
       const { status, code, message } =
         refusal ??
         new Refusal(500, "INTERNAL", "Something went wrong in the dashboard's server; its log contains the error.");
-      return fail(request, folder, new Refusal(status, code, withLauncher(message, launcher))).catch(onDefect);
+      return refused(incoming, folder, new Refusal(status, code, withLauncher(message, launcher)));
     });
+    answered.then((found) => sendResponse(response, found)).catch(onDefect);
   });
   const origin = `http://${hosts[0]}`;
   const address = (path: string, token = session.token) => `${origin}${path}?token=${encodeURIComponent(token)}`;
@@ -120,48 +122,44 @@ function contextOf(options: DashboardOptions): DashboardContext {
     pipelines,
     pickedDir,
     loadPipeline,
+    onDefect: options.onDefect ?? stderrReport("dashboard"),
     streams: new Set(),
   };
 }
 
-interface Request {
+interface Served {
   readonly incoming: IncomingMessage;
-  readonly response: ServerResponse;
   readonly routes: readonly Route[];
   readonly session: Session;
   readonly hosts: readonly string[];
   readonly proxied: readonly string[];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly links: Pick<Request, "hosts" | "proxied"> & { readonly routes: ReturnType<typeof linkRoutes> };
+  readonly links: Pick<Served, "hosts" | "proxied"> & { readonly routes: ReturnType<typeof linkRoutes> };
 }
 
-async function answer(request: Request): Promise<void> {
-  const { incoming, response, session, headers, links } = request;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+const METHODS = ["GET", "HEAD", "POST"];
+
+async function answer({ incoming, routes, session, hosts, proxied, links }: Served): Promise<Response> {
   const method = incoming.method ?? "GET";
   const url = urlOf(incoming);
-  checkSender(method, incoming.headers, isByLink(url) ? links : request);
-  if (url === null) throw notFound("This address");
+  checkSender(method, incoming.headers, isByLink(url) ? links : { hosts, proxied });
+  if (url === null || !METHODS.includes(method)) throw notFound("This address");
+  const request = requestOf(incoming, url);
+  const { pathname: path, searchParams: query } = url;
   if (isByLink(url)) {
-    response.setHeader("X-Robots-Tag", "noindex, nofollow, noarchive");
-    const { route, params } = routeOf(links.routes, { method, path: url.pathname });
-    return sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams }));
+    const { route, params } = routeOf(links.routes, { method, path });
+    const remoteAddress = incoming.socket.remoteAddress ?? "";
+    return responseOf(await route.handle({ request, params, query, remoteAddress }));
   }
-  const visitor = await visitorOf({ incoming, response, url }, session);
-  if (visitor === null) return;
-  const { route, params } = routeOf(request.routes, { method, path: url.pathname });
+  const visitor = await visitorOf(request, url, session);
+  if (visitor instanceof Response) return visitor;
+  const { route, params } = routeOf(routes, { method, path });
   if (route.method === "POST" && visitor.role === "viewer")
     throw new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
-  const json = () => jsonOf(incoming);
-  await sendResult(
-    response,
-    await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }),
-  );
+  return responseOf(await route.handle({ request, params, query, visitor, json: () => readJson(request, BOUNDS) }));
 }
 
-async function sendResult(response: ServerResponse, body: unknown): Promise<void> {
-  if (body instanceof Response) await sendResponse(response, body);
-  else if (body !== undefined) sendJson(response, 200, body);
+function responseOf(result: unknown): Response {
+  return result instanceof Response ? result : Response.json(result);
 }
 
 function isByLink(url: URL | null): boolean {
@@ -174,12 +172,12 @@ function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
     : null;
 }
 
-async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
-  const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
-  if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
-  else if (isPerson && refusal.status === 404)
-    await sendResponse(response, await pageFile(incoming, folder, "index.html", 404));
-  else sendRefusal(response, refusal);
+async function refused({ method, headers }: IncomingMessage, folder: string, refusal: Refusal): Promise<Response> {
+  const isPerson = headers.accept?.includes("text/html") === true;
+  if (isPerson && refusal.status === 401) return lockedPage({ isWrong: method === "POST" });
+  if (isPerson && refusal.status === 404)
+    return pageFile({ method: "GET", headers: new Headers() }, folder, "index.html", 404);
+  return refusedResponse(refusal);
 }
 
 export function listen(server: Server, port: number, host: string): Promise<number> {

@@ -7,7 +7,6 @@ import { ForbiddenAddressError, fetchForInput } from "../../core/network/index.t
 import {
   type BodyBounds,
   badRequest,
-  bodyOfRequest,
   isOfType,
   jsonObject,
   passBytes,
@@ -38,7 +37,7 @@ class SentFile {
 
 /** Reads the input of a request. The input may contain no paths except those of files in the request. */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
-  const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
+  const isForm = isOfType(call.request, "multipart/form-data");
   const left = { bytes: call.context.mostBytes };
   const body = isForm ? await formFields(call, left) : await jsonBody(call);
   const { input = {} } = body;
@@ -247,7 +246,7 @@ const MOST_PARTS = 120;
 const SLICE_BYTES = 64 * 1024;
 
 export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Promise<Body> {
-  return readJson(bodyOfRequest(request), { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
+  return readJson(request, { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
 }
 
 function boundsOf(mostBytes: number): BodyBounds {
@@ -289,7 +288,7 @@ async function readForm(
     files.push(file.on("error", () => {}));
     reading.push(onFile(part ?? "", file, name || "file").catch(refuse));
   });
-  const body = passBytes(bodyOfRequest(request), { ...boundsOf(mostBytes), onPiece });
+  const body = passBytes(request, { ...boundsOf(mostBytes), onPiece });
   const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
   // A file that the parser has abandoned would never end by itself.
   if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);

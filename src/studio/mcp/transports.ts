@@ -9,7 +9,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { sendResponse } from "../../core/kit/http.ts";
 import { allowedHosts, listen, shut } from "../dashboard/index.ts";
-import { bodyOfMessage, headOf, isSame, Refusal, readJson } from "../served/index.ts";
+import { isSame, Refusal, readJson, requestOf } from "../served/index.ts";
 import { createServer, malformedLine } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
@@ -33,13 +33,14 @@ export async function startHttp(
   const hosts = allowedHosts({ host: HOST, port });
   server.on("request", (incoming, response) => {
     const refusal = refusalOf(incoming, hosts, options.token);
-    if (refusal !== null) return refuse(response, refusal);
-    answer(session, incoming, response).catch((error: unknown) => {
-      if (error instanceof Refusal && !response.headersSent) return refuse(response, error);
-      session.options.log(`mcp: ${String(error)}`);
-      if (response.headersSent) response.destroy();
-      else refuse(response, { status: 500, message: "Something went wrong on this server." });
-    });
+    const answered = refusal === null ? answer(session, incoming, response) : Promise.resolve(refused(refusal));
+    void answered
+      .catch((error: unknown) => {
+        if (error instanceof Refusal) return refused(error);
+        session.options.log(`mcp: ${String(error)}`);
+        return refused({ status: 500, message: "Something went wrong on this server." });
+      })
+      .then((found) => sendResponse(response, found));
   });
   return { url: `http://${hosts[0]}${PATH}`, close: () => shut(server) };
 }
@@ -71,27 +72,24 @@ function bearerOf({ authorization }: IncomingHttpHeaders): string {
   return /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
 }
 
-function refuse(response: ServerResponse, { status, message }: HttpRefusal): void {
-  response.writeHead(status, {
-    // The body of a refused request is not read.
-    Connection: "close",
-    "Content-Type": "application/json; charset=utf-8",
-    ...(status === 401 && { "WWW-Authenticate": "Bearer" }),
-  });
-  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
+function refused({ status, message }: HttpRefusal): Response {
+  const body = { jsonrpc: "2.0", error: { code: -32_000, message }, id: null };
+  // The body of a refused request is not read.
+  const headers = { Connection: "close", ...(status === 401 && { "WWW-Authenticate": "Bearer" }) };
+  return Response.json(body, { status, headers });
 }
 
 /** Creates a server per request, so that nothing is kept for absent agents. */
-async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<Response> {
+  const request = requestOf(incoming, `http://${incoming.headers.host}${PATH}`);
   // Accepts one message per request, because messages in a list would run in parallel.
-  const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;
+  const parsedBody = incoming.method === "POST" ? await readJson(request, BOUNDS) : undefined;
   const transport = new WebStandardStreamableHTTPServerTransport();
   const server = createServer(session);
   response.on("close", () => void server.close());
   // The transport's own type lacks the undefined that its interface allows.
   await server.connect(transport as Parameters<typeof server.connect>[0]);
-  const request = new Request(`http://${incoming.headers.host}${incoming.url}`, headOf(incoming));
-  await sendResponse(response, await transport.handleRequest(request, { parsedBody }));
+  return transport.handleRequest(request, { parsedBody });
 }
 
 const MOST_BYTES = 10 * 1024 * 1024;

@@ -1,49 +1,19 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
 import { basename, join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { badRequest, Refusal } from "./for-callers.ts";
+import { badRequest, cutShort, Refusal } from "./for-callers.ts";
+import { essence } from "./http.ts";
 
 /** Time limit for a body, because a slow sender would otherwise occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
-interface SentBody {
-  readonly contentType: string;
-  readonly declaredBytes: number;
-  readonly bytes: ReadableStream<Uint8Array> | null;
-}
+type Sent = Pick<Request, "headers" | "body">;
 
-export function bodyOfRequest({ headers, body }: Request): SentBody {
-  return {
-    contentType: headers.get("Content-Type") ?? "",
-    declaredBytes: Number(headers.get("Content-Length") ?? 0),
-    bytes: body,
-  };
-}
-
-/** A reader can stop early without preventing the response. */
-export function bodyOfMessage(incoming: IncomingMessage): SentBody {
-  const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
-  const bytes = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: () => void incoming.pause(),
-    },
-    { highWaterMark: 0 },
-  );
-  const { headers } = incoming;
-  return {
-    contentType: headers["content-type"] ?? "",
-    declaredBytes: Number(headers["content-length"] ?? 0),
-    bytes,
-  };
+export function declaredBytes({ headers }: Pick<Sent, "headers">): number {
+  return Number(headers.get("Content-Length") ?? 0);
 }
 
 /** `instead` is advice for a sender whose body is too large. */
@@ -55,17 +25,17 @@ export interface BodyBounds {
 }
 
 /** @throws Refusal 408 if the body is too slow, 413 if too large, 400 if cut short */
-export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBytes(sent: Sent, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of passBytes(body, bounds)) pieces.push(piece);
+  for await (const piece of passBytes(sent, bounds)) pieces.push(piece);
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* passBytes(sent: Sent, bounds: BodyBounds): AsyncGenerator<Uint8Array, void, undefined> {
   const { mostBytes, onPiece } = bounds;
-  if (body.declaredBytes > mostBytes) throw tooLarge(bounds);
-  const reader = body.bytes?.getReader();
-  if (reader === undefined) return checkCame(0, body);
+  if (declaredBytes(sent) > mostBytes) throw tooLarge(bounds);
+  const reader = sent.body?.getReader();
+  if (reader === undefined) return checkCame(0, sent);
   let [isOver, isLate] = [false, false];
   // Racing each piece against one long-lived promise would keep all pieces in memory until that promise settles.
   const timer = setTimeout(() => {
@@ -77,7 +47,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
       const { done, value } = await reader.read();
       isOver = done;
       if (isLate) throw tooSlow(bounds);
-      if (done) return checkCame(size, body);
+      if (done) return checkCame(size, sent);
       size += value.length;
       if (size > mostBytes) throw tooLarge(bounds);
       onPiece?.(value.length);
@@ -85,17 +55,18 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
     }
   } catch (error) {
     // A sender that disconnects is not a server error.
-    throw error instanceof Refusal ? error : badRequest("The body was cut short.");
+    throw error instanceof Refusal ? error : cutShort();
   } finally {
     if (!isOver) reader.cancel().catch(() => {});
     clearTimeout(timer);
   }
 }
 
-function checkCame(size: number, { declaredBytes }: SentBody): void {
-  if (size > 0 || !(declaredBytes > 0)) return;
+function checkCame(size: number, sent: Sent): void {
+  const declared = declaredBytes(sent);
+  if (size > 0 || !(declared > 0)) return;
   throw badRequest(
-    `None of the ${declaredBytes} bytes arrived: a body parser read them first. Mount this server's handler before any body parser.`,
+    `None of the ${declared} bytes arrived: a body parser read them first. Mount this server's handler before any body parser.`,
   );
 }
 
@@ -110,9 +81,9 @@ function tooSlow({ instead }: BodyBounds): Refusal {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-export async function readJson(body: SentBody, bounds: BodyBounds): Promise<JsonObject> {
-  if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON as application/json.");
-  return jsonObject(new TextDecoder().decode(await readBytes(body, bounds)), "The body");
+export async function readJson(sent: Sent, bounds: BodyBounds): Promise<JsonObject> {
+  if (!isOfType(sent, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON as application/json.");
+  return jsonObject(new TextDecoder().decode(await readBytes(sent, bounds)), "The body");
 }
 
 export function jsonObject(text: string, what: string): JsonObject {
@@ -130,19 +101,17 @@ export function isRecord(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function isOfType({ contentType }: Pick<SentBody, "contentType">, type: string): boolean {
-  return contentType.split(";", 1)[0]!.trim().toLowerCase() === type;
+export function isOfType({ headers }: Pick<Sent, "headers">, type: string): boolean {
+  return essence(headers.get("Content-Type")) === type;
 }
 
-type Body = Readonly<Record<string, unknown>>;
-
-export function textField(body: Body, name: string): string {
+export function textField(body: JsonObject, name: string): string {
   const value = optionalText(body, name);
   if (value === undefined) throw badRequest(`${name} is missing.`, name);
   return value;
 }
 
-export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
+export function optionalText(body: JsonObject, name: string, most = 10_000): string | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string" || value.length > most)
@@ -150,7 +119,7 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
   return value;
 }
 
-export function optionalPosition(body: Body, name: string): number | undefined {
+export function optionalPosition(body: JsonObject, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
   if (!Number.isSafeInteger(value) || (value as number) < 0)
@@ -165,7 +134,7 @@ export function wholeNumber(query: URLSearchParams, name: string): number | unde
   return Number(text);
 }
 
-export function textList(body: Body, name: string): readonly string[] {
+export function textList(body: JsonObject, name: string): readonly string[] {
   const value = body[name] ?? [];
   if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {
     throw badRequest(`${name} must be a list of strings.`, name);

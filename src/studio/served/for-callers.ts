@@ -55,6 +55,10 @@ export function badRequest(message: string, field: string | null = null): Refusa
   return new Refusal(400, "BAD_REQUEST", message, field);
 }
 
+export function cutShort(): Refusal {
+  return badRequest("The body was cut short.");
+}
+
 /** Logs an error under a reference that callers also receive. */
 export type Report = (error: unknown, reference: string) => void;
 

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { isRunId } from "../../core/kit/file-name.ts";
 import { type ByteRange, parseRange } from "../../core/kit/http.ts";
 import type { Showrunner } from "../../index.ts";
-import { notFound } from "./for-callers.ts";
+import { cutShort, notFound } from "./for-callers.ts";
 
 interface Routed {
   readonly method: string;
@@ -60,11 +60,27 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-export function headOf({ method = "GET", headers: given }: IncomingMessage): Pick<Request, "method" | "headers"> {
+/** A reader of the body can stop early without preventing the response. */
+export function requestOf(incoming: IncomingMessage, url: URL | string): Request {
+  const { method = "GET" } = incoming;
   const headers = new Headers();
-  for (const [name, value] of Object.entries(given))
+  for (const [name, value] of Object.entries(incoming.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
-  return { method, headers };
+  if (method === "GET" || method === "HEAD") return new Request(url, { method, headers });
+  const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // A sender that disconnects is not a server error.
+        const { done, value } = await pieces.next().catch(() => Promise.reject(cutShort()));
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => void incoming.pause(),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Request(url, { method, headers, body, ...{ duplex: "half" } });
 }
 
 type Asked = Pick<Request, "method" | "headers">;
@@ -165,6 +181,6 @@ export function kindOfType(declared: string | null): "image" | "video" | "audio"
   return type.slice(0, type.indexOf("/")) as "image" | "video" | "audio";
 }
 
-function essence(declared: string | null): string {
+export function essence(declared: string | null): string {
   return (declared ?? "").split(";", 1)[0]!.trim().toLowerCase();
 }

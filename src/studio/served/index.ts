@@ -1,7 +1,6 @@
 export {
   type BodyBounds,
-  bodyOfMessage,
-  bodyOfRequest,
+  declaredBytes,
   isOfType,
   isRecord,
   jsonObject,
@@ -33,12 +32,12 @@ export {
 export {
   bytesResponse,
   decoded,
-  headOf,
   isSame,
   kindOfType,
   matchPath,
   mediaHeaders,
   mediaResponse,
+  requestOf,
   routeOf,
   STREAM_BEAT,
   STREAM_BEAT_MS,

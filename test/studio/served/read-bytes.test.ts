@@ -2,7 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { jsonBody } from "../../../src/studio/handler/read-input.ts";
-import { bodyOfMessage, LONGEST_BODY_MS, readJson } from "../../../src/studio/served/bodies.ts";
+import { LONGEST_BODY_MS, readJson } from "../../../src/studio/served/bodies.ts";
+import { requestOf } from "../../../src/studio/served/index.ts";
 
 const BOUNDS = { mostBytes: 100, instead: "send less" };
 
@@ -53,9 +54,15 @@ test("a body that ends just before the deadline is read, and leaves no timer", a
   expect(onCancel).not.toHaveBeenCalled();
 });
 
+function sentAs(contentType: string): PassThrough {
+  return Object.assign(new PassThrough(), { method: "POST", headers: { "content-type": contentType } });
+}
+
+const received = (incoming: PassThrough) => requestOf(incoming as unknown as IncomingMessage, "http://x/runs");
+
 test("one that trickles into a server of Node's is refused too, and can still be answered", async () => {
-  const incoming = Object.assign(new PassThrough(), { headers: { "content-type": "application/json" } });
-  const outcome = readJson(bodyOfMessage(incoming as unknown as IncomingMessage), BOUNDS).catch((error) => error);
+  const incoming = sentAs("application/json");
+  const outcome = readJson(received(incoming), BOUNDS).catch((error) => error);
   for (let count = 0; count < 10; count += 1) {
     incoming.write(" ");
     await vi.advanceTimersByTimeAsync(LONGEST_BODY_MS / 10);
@@ -65,32 +72,31 @@ test("one that trickles into a server of Node's is refused too, and can still be
 });
 
 test("a body of a server of Node's is read whole, up to its bound, and one that is cut short is refused", async () => {
-  const sent = (contentType: string) => Object.assign(new PassThrough(), { headers: { "content-type": contentType } });
-  const read = (incoming: PassThrough) =>
-    readJson(bodyOfMessage(incoming as unknown as IncomingMessage), BOUNDS).catch((error) => error);
-  const whole = sent("application/json; charset=utf-8");
+  const read = (incoming: PassThrough) => readJson(received(incoming), BOUNDS).catch((error) => error);
+  const whole = sentAs("application/json; charset=utf-8");
   whole.end('{"a":1}');
   expect(await read(whole)).toEqual({ a: 1 });
-  const large = sent("application/json");
+  const large = sentAs("application/json");
   large.end(`{"a":"${"x".repeat(BOUNDS.mostBytes)}"}`);
   expect(await read(large)).toMatchObject({ status: 413, message: "A request can be at most 100 bytes; send less." });
   expect(large.destroyed).toBe(false);
-  const cut = sent("application/json");
+  const cut = sentAs("application/json");
   const outcome = read(cut);
   cut.write("{");
   cut.destroy(new Error("aborted"));
   expect(await outcome).toMatchObject({ status: 400, message: "The body was cut short." });
-  const text = sent("text/plain");
+  const text = sentAs("text/plain");
   text.end("{}");
   expect(await read(text)).toMatchObject({ status: 415 });
 });
 
 test("a body that another reader has emptied is refused, never taken for one without fields", async () => {
-  const sent = { contentType: "application/json", declaredBytes: 24 };
+  const headers = (sizeBytes: number) =>
+    new Headers({ "Content-Type": "application/json", "Content-Length": String(sizeBytes) });
   const empty = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
-  for (const bytes of [null, empty]) {
-    const outcome = readJson({ ...sent, bytes }, BOUNDS);
+  for (const body of [null, empty]) {
+    const outcome = readJson({ headers: headers(24), body }, BOUNDS);
     await expect(outcome).rejects.toMatchObject({ status: 400, message: expect.stringContaining("body parser") });
   }
-  expect(await readJson({ ...sent, declaredBytes: 0, bytes: null }, BOUNDS)).toEqual({});
+  expect(await readJson({ headers: headers(0), body: null }, BOUNDS)).toEqual({});
 });

@@ -1,12 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { isShowrunnerError } from "../../../index.ts";
 import {
   type BodyBounds,
-  bodyOfMessage,
   isOfType,
   Refusal,
   readBytes,
-  readJson,
   STREAM_BEAT,
   STREAM_BEAT_MS,
   STREAM_HEADERS,
@@ -19,8 +16,7 @@ export interface VisitorView {
 }
 
 export interface Call {
-  readonly incoming: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly visitor: VisitorView;
@@ -30,27 +26,17 @@ export interface Call {
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Returns the response's content, or undefined if it has already responded. */
+  /** A `Response` is sent unchanged, and any other result as JSON. */
   handle(call: Call): Promise<unknown>;
 }
 
-const LARGEST_REQUEST_BYTES = 1024 * 1024;
+export const BOUNDS: BodyBounds = { mostBytes: 1024 * 1024, instead: "pass long input on the command line" };
 
-const BOUNDS: BodyBounds = { mostBytes: LARGEST_REQUEST_BYTES, instead: "pass long input on the command line" };
-
-export function jsonOf(
-  incoming: IncomingMessage,
-  mostBytes = LARGEST_REQUEST_BYTES,
-): Promise<Readonly<Record<string, unknown>>> {
-  return readJson(bodyOfMessage(incoming), { ...BOUNDS, mostBytes });
-}
-
-export async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
-  const body = bodyOfMessage(incoming);
-  if (!isOfType(body, "application/x-www-form-urlencoded")) {
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  if (!isOfType(request, "application/x-www-form-urlencoded")) {
     throw new Refusal(415, "CONTENT_TYPE", "Send the form as application/x-www-form-urlencoded.");
   }
-  return new URLSearchParams(new TextDecoder().decode(await readBytes(body, BOUNDS)));
+  return new URLSearchParams(new TextDecoder().decode(await readBytes(request, BOUNDS)));
 }
 
 const title = "This dashboard is locked";
@@ -61,15 +47,16 @@ const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
 /** The page has no styles or scripts, because loading them needs the token. */
-export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
-  // Without this policy, a form would not send its origin.
-  response.setHeader("Referrer-Policy", "same-origin");
-  response.setHeader(
-    "Content-Security-Policy",
-    "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  );
-  response.writeHead(401, { "Content-Type": "text/html; charset=utf-8" });
-  response.end(bodyWith(isWrong ? wrong : ""));
+export function lockedPage({ isWrong }: { readonly isWrong: boolean }): Response {
+  return htmlResponse(401, bodyWith(isWrong ? wrong : ""), {
+    // Without this policy, a form would not send its origin.
+    "Referrer-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  });
+}
+
+export function htmlResponse(status: number, body: string, more: Readonly<Record<string, string>>): Response {
+  return new Response(body, { status, headers: { "Content-Type": "text/html; charset=utf-8", ...more } });
 }
 
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
@@ -111,17 +98,10 @@ export function refusalOf(error: unknown): Refusal | null {
   return new Refusal(status, error.code, error.message);
 }
 
-export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", "Content-Length": bytes.length });
-  response.end(bytes);
-}
-
-export function sendRefusal(response: ServerResponse, { status, code, message }: Refusal): void {
-  if (response.headersSent) return void response.destroy();
+export function refusedResponse({ status, code, message }: Refusal): Response {
   // Stops reading a body that is too long or too slow.
-  if (status === 413 || status === 408) response.setHeader("Connection", "close");
-  sendJson(response, status, { error: { code, message } });
+  const headers = status === 413 || status === 408 ? { Connection: "close" } : {};
+  return Response.json({ error: { code, message } }, { status, headers });
 }
 
 export interface EventStream {
@@ -132,26 +112,37 @@ export interface EventStream {
 
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
-export function sendStreamHead(response: ServerResponse): void {
-  response.writeHead(200, STREAM_HEADERS).end();
-}
-
-export function openEventStream(response: ServerResponse): EventStream {
-  const removed = new AbortController();
-  response.writeHead(200, STREAM_HEADERS);
-  response.write(STREAM_START);
-  const beat = setInterval(() => response.write(STREAM_BEAT), STREAM_BEAT_MS);
-  response.on("close", () => {
-    clearInterval(beat);
-    removed.abort();
-  });
-  return {
-    signal: removed.signal,
-    send(event, data, id) {
-      if (removed.signal.aborted) return;
-      if (response.writableLength > MOST_UNSENT_BYTES) return void response.destroy();
-      response.write(streamFrame(event, data, id));
+export function openEventStream(): EventStream & { readonly response: Response } {
+  const over = new AbortController();
+  const encoder = new TextEncoder();
+  let reader!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        reader = controller;
+      },
+      cancel: () => over.abort(),
     },
-    end: () => void response.end(),
+    new ByteLengthQueuingStrategy({ highWaterMark: MOST_UNSENT_BYTES }),
+  );
+  const write = (text: string) => {
+    if (over.signal.aborted) return;
+    reader.enqueue(encoder.encode(text));
+    if (reader.desiredSize! > 0) return;
+    reader.error(new Error("The reader is too slow."));
+    over.abort();
+  };
+  write(STREAM_START);
+  const beat = setInterval(() => write(STREAM_BEAT), STREAM_BEAT_MS);
+  over.signal.addEventListener("abort", () => clearInterval(beat), { once: true });
+  return {
+    response: new Response(body, { headers: STREAM_HEADERS }),
+    signal: over.signal,
+    send: (event, data, id) => write(streamFrame(event, data, id)),
+    end() {
+      if (over.signal.aborted) return;
+      over.abort();
+      reader.close();
+    },
   };
 }

@@ -1,9 +1,9 @@
 import { hash, randomBytes } from "node:crypto";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { hostname, networkInterfaces } from "node:os";
 import { isSame, Refusal } from "../../served/index.ts";
 import type { DashboardOptions } from "../options.ts";
-import { readForm, type VisitorView } from "./route.ts";
+import { htmlResponse, readForm, type VisitorView } from "./route.ts";
 
 type Role = VisitorView["role"];
 
@@ -32,7 +32,7 @@ export function createSession(secrets: Tokens, port: number) {
   return {
     token: secrets.operator,
     roleOfToken: (text: string): Role | null => known.find((role) => isSame(text, secrets[role]!)) ?? null,
-    roleOfCookies: (cookies: string | undefined): Role | null => {
+    roleOfCookies: (cookies: string | null): Role | null => {
       const given = cookieValues(cookies, name);
       return known.find((role) => given.some((value) => isSame(value, cookieValue(role)))) ?? null;
     },
@@ -40,7 +40,7 @@ export function createSession(secrets: Tokens, port: number) {
   };
 }
 
-function cookieValues(header: string | undefined, name: string): readonly string[] {
+function cookieValues(header: string | null, name: string): readonly string[] {
   return (header ?? "")
     .split(";")
     .map((part) => part.trim())
@@ -48,34 +48,26 @@ function cookieValues(header: string | undefined, name: string): readonly string
     .map((part) => part.slice(name.length + 1));
 }
 
-/** Returns who sent the request. If the request contains a token, responds with a cookie and returns null. */
-export async function visitorOf(
-  {
-    incoming,
-    response,
-    url,
-  }: { readonly incoming: IncomingMessage; readonly response: ServerResponse; readonly url: URL },
-  session: Session,
-): Promise<VisitorView | null> {
+/** Returns who sent the request. If the request contains a token, returns a response with a cookie. */
+export async function visitorOf(request: Request, url: URL, session: Session): Promise<VisitorView | Response> {
   const given = url.searchParams.get("token");
-  if (given !== null && incoming.method === "GET" && !url.pathname.startsWith("/api/")) {
-    return letIn(response, session, given, url.pathname);
+  if (given !== null && request.method === "GET" && !url.pathname.startsWith("/api/")) {
+    return letIn(session, given, url.pathname);
   }
-  if (incoming.method === "POST" && url.pathname === "/login") {
-    return letIn(response, session, (await readForm(incoming)).get("token")?.trim() ?? "", "/");
+  if (request.method === "POST" && url.pathname === "/login") {
+    return letIn(session, (await readForm(request)).get("token")?.trim() ?? "", "/");
   }
-  const role = session.roleOfCookies(incoming.headers.cookie);
+  const role = session.roleOfCookies(request.headers.get("Cookie"));
   if (role === null) throw locked();
   return { role };
 }
 
-function letIn(response: ServerResponse, session: Session, token: string, path: string): null {
+const OPENING = '<!doctype html><html lang="en"><title>Showrunner</title><p>Opening the dashboard…</p></html>';
+
+function letIn(session: Session, token: string, path: string): Response {
   const role = session.roleOfToken(token);
   if (role === null) throw locked();
-  response.setHeader("Set-Cookie", session.cookie(role));
-  response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", Refresh: `0; url=${safePath(path)}` });
-  response.end('<!doctype html><html lang="en"><title>Showrunner</title><p>Opening the dashboard…</p></html>');
-  return null;
+  return htmlResponse(200, OPENING, { "Set-Cookie": session.cookie(role), Refresh: `0; url=${safePath(path)}` });
 }
 
 /** Removes leading slashes, because `//example.com` would lead to another server. */

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { InvalidOptionError } from "../../../core/kit/errors.ts";
@@ -6,18 +5,18 @@ import type { ReviewLinkRow } from "../../../core/view/index.ts";
 import {
   badRequest,
   decide,
-  headOf,
   inTurn,
   mediaResponse,
   notFound,
   optionalPosition,
   optionalText,
   Refusal,
+  readJson,
   textField,
   textList,
   verdictIn,
 } from "../../served/index.ts";
-import { type Call, jsonOf, type Route } from "../http/route.ts";
+import { BOUNDS, type Call, type Route } from "../http/route.ts";
 import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
 import type { DashboardContext, DashboardOptions } from "../options.ts";
 import { pageFile } from "../routes/file-routes.ts";
@@ -42,31 +41,33 @@ export interface SharedPage {
 interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
-  isPublic(incoming: IncomingMessage): boolean;
-  readonly onDefect: (error: unknown) => void;
+  isPublic(host: string): boolean;
 }
 
 const MOST_BYTES = 16 * 1024;
 const MOST_NAME = 60;
 const MOST_SHOWN = 200;
 
-type SharedCall = Omit<Call, "visitor" | "json">;
+interface SharedCall extends Omit<Call, "visitor" | "json"> {
+  readonly remoteAddress: string;
+}
+
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
+export function linkRoutes({ context, folder, isPublic }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
   const admitted = async (
-    incoming: IncomingMessage,
+    call: SharedCall,
     now: number,
     find: () => Promise<ReviewLinkRow | null>,
   ): Promise<ReviewLinkRow> => {
     const link = await find();
     if (link === null) {
-      tries.wrong(addressOf(incoming, isPublic(incoming)), now);
+      tries.wrong(addressOf(call, isPublic), now);
       throw new Refusal(404, "LINK_UNKNOWN", "This link is not valid. Ask the sender for a new one.");
     }
     const status = statusOf(link, now);
@@ -78,12 +79,12 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     );
   };
 
-  const byToken = (incoming: IncomingMessage, now: number) =>
-    admitted(incoming, now, () => linkOfToken(journal, tokenOf(incoming)));
+  const byToken = (call: SharedCall, now: number) =>
+    admitted(call, now, () => linkOfToken(journal, tokenOf(call.request)));
 
-  const list = async ({ incoming }: SharedCall): Promise<SharedPage> => {
+  const list = async (call: SharedCall): Promise<SharedPage> => {
     const now = Date.now();
-    const link = await byToken(incoming, now);
+    const link = await byToken(call, now);
     const views = (await decisions.of(link, now)).map(({ view }) => view);
     const waitingFirst = views.toSorted(
       (one, other) => Number(other.status === "waiting") - Number(one.status === "waiting"),
@@ -98,9 +99,9 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     return one;
   };
 
-  const decideOn = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
-    const link = await byToken(incoming, Date.now());
-    const body = await jsonOf(incoming, MOST_BYTES);
+  const decideOn = async (call: SharedCall): Promise<SharedDecision> => {
+    const link = await byToken(call, Date.now());
+    const body = await bodyOf(call);
     const ref = textField(body, "ref");
     const { approved } = body;
     if (typeof approved !== "boolean") throw new Refusal(400, "BAD_REQUEST", "`approved` must be true or false.");
@@ -129,7 +130,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
   const continued = async (runId: string) => {
     const { state } = (await context.cache.get(runId)).view;
     if (state.pause === null || state.pause.reason === "approval")
-      await goOnWhereParked(context, runId).catch(onDefect);
+      await goOnWhereParked(context, runId).catch(context.onDefect);
   };
 
   const use = async (link: ReviewLinkRow) => {
@@ -141,9 +142,9 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     );
   };
 
-  const comment = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
-    const link = await byToken(incoming, Date.now());
-    const body = await jsonOf(incoming, MOST_BYTES);
+  const comment = async (call: SharedCall): Promise<SharedDecision> => {
+    const link = await byToken(call, Date.now());
+    const body = await bodyOf(call);
     const ref = textField(body, "ref");
     const text = optionalText(body, "text", 2000)?.trim() ?? "";
     if (text === "") throw new Refusal(400, "TEXT", "The comment is empty; write something first.");
@@ -160,21 +161,21 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     return (await found(link, ref)).view;
   };
 
-  const file = async ({ incoming, params }: SharedCall) => {
+  const file = async (call: SharedCall) => {
     const now = Date.now();
-    const { id = "", ref = "", ends = "", mark = "" } = params;
-    const link = await admitted(incoming, now, () => linkOfFile(journal, { id, ref, ends, mark }));
+    const { id = "", ref = "", ends = "", mark = "" } = call.params;
+    const link = await admitted(call, now, () => linkOfFile(journal, { id, ref, ends, mark }));
     if (Number(ends) <= now)
       throw new Refusal(410, "FILE_ENDED", "The address of this file has expired. Reload the page.");
     const shown = await decisions.file(link, ref, now);
     if (shown === null) throw notFound("This file");
-    return mediaResponse(headOf(incoming), media, shown.copy, { "Cache-Control": "private, no-store" });
+    return mediaResponse(call.request, media, shown.copy, { "Cache-Control": "private, no-store" });
   };
 
   const page =
     (inFolder: string) =>
-    ({ incoming, params }: SharedCall) =>
-      pageFile(incoming, inFolder, params.name ?? "shared.html");
+    ({ request, params }: SharedCall) =>
+      pageFile(request, inFolder, params.name ?? "shared.html");
 
   const own = join(folder, "shared");
   return [
@@ -199,8 +200,12 @@ function decidedAlready({ status, pick, name }: SharedDecision): Refusal {
   );
 }
 
-function tokenOf({ headers }: IncomingMessage): string {
-  return /^Bearer ([\w.-]{1,100})$/.exec(headers.authorization ?? "")?.[1] ?? "";
+function bodyOf({ request }: SharedCall): Promise<Readonly<Record<string, unknown>>> {
+  return readJson(request, { ...BOUNDS, mostBytes: MOST_BYTES });
+}
+
+function tokenOf({ headers }: Request): string {
+  return /^Bearer ([\w.-]{1,100})$/.exec(headers.get("Authorization") ?? "")?.[1] ?? "";
 }
 
 function nameOf(body: Readonly<Record<string, unknown>>): string {
@@ -210,14 +215,10 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
 }
 
 /** Trusts only the last entry of `X-Forwarded-For`, because the proxy added it. */
-function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
-  const forwarded = isPublic
-    ? String(headers["x-forwarded-for"] ?? "")
-        .split(",")
-        .at(-1)!
-        .trim()
-    : "";
-  return (forwarded || socket.remoteAddress || "").slice(0, 64);
+function addressOf({ request: { headers }, remoteAddress }: SharedCall, isPublic: LinkParts["isPublic"]): string {
+  const entries = (headers.get("X-Forwarded-For") ?? "").split(",");
+  const forwarded = isPublic(headers.get("Host")?.toLowerCase() ?? "") ? entries.at(-1)!.trim() : "";
+  return (forwarded || remoteAddress).slice(0, 64);
 }
 
 const WINDOW_MS = 600_000;
@@ -261,7 +262,7 @@ export function senderOf(address: string): string {
 }
 
 export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: string | null): readonly Route[] {
-  const create = async ({ json, incoming }: Call) => {
+  const create = async ({ json, request }: Call) => {
     const body = await json();
     const given = textList(body, "tags").map((text) => [text.split("=", 1)[0]!, text.slice(text.indexOf("=") + 1)]);
     const runId = optionalText(body, "run", 200);
@@ -275,7 +276,7 @@ export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: str
     if (expiresMs !== undefined && typeof expiresMs !== "number") throw badRequest("`expiresMs` must be a number.");
     const now = Date.now();
     const { link, token } = await createReviewLink(journal, { scope, expiresMs }, now);
-    const url = reviewLinkUrl(publicUrl ?? `http://${incoming.headers.host}`, token);
+    const url = reviewLinkUrl(publicUrl ?? `http://${request.headers.get("Host")}`, token);
     return { ...reviewLinkView(link, now), url };
   };
 

@@ -1,33 +1,40 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { fileExtension } from "../../../core/kit/file-name.ts";
 import type { ByteRange } from "../../../core/kit/http.ts";
 import { own } from "../../../core/kit/lookup.ts";
 import type { RunView } from "../../../core/view/index.ts";
-import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, Refusal } from "../../served/index.ts";
+import {
+  bytesResponse,
+  declaredBytes,
+  isOfType,
+  keepFile,
+  mediaResponse,
+  notFound,
+  Refusal,
+} from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
-  const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
+  const screen = ({ request }: Call) => pageFile(request, folder, "index.html");
+  const asset = ({ request, params }: Call) => pageFile(request, join(folder, "assets"), params.name!);
   return [
-    ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
+    ...SCREENS.map((path): Route => ({ method: "GET", path, handle: screen })),
     // Sends no icon. Browsers request this path before they have read the page, and the page sets another icon.
-    { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
-    { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
+    { method: "GET", path: "/favicon.ico", handle: async () => new Response(null, { status: 204 }) },
+    { method: "GET", path: "/assets/:name", handle: asset },
   ];
 }
 
 /** Serves only files that the journal lists. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
-  const send = async ({ params, query, incoming }: Call) => {
+  const send = async ({ params, query, request }: Call) => {
     const { view } = await cache.get(params.run!);
     const step = own(view.state.steps, params.step!);
     const attempt = query.get("attempt");
@@ -36,7 +43,7 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
     const copy =
       params.index === "upload" ? step?.upload : outputs?.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");
-    return mediaResponse(headOf(incoming), media, copy, { "Cache-Control": "private, max-age=3600" });
+    return mediaResponse(request, media, copy, { "Cache-Control": "private, max-age=3600" });
   };
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
 }
@@ -58,7 +65,7 @@ export async function pageFolder(): Promise<string> {
 }
 
 export async function pageFile(
-  incoming: IncomingMessage,
+  request: Parameters<typeof bytesResponse>[0],
   folder: string,
   name: string,
   status?: number,
@@ -75,7 +82,7 @@ export async function pageFile(
     ...(isLasting && { "Cache-Control": "private, max-age=31536000, immutable" }),
   };
   const bytes = { sizeBytes: found.size, read: async (range: ByteRange) => createReadStream(path, range) };
-  return bytesResponse(headOf(incoming), bytes, { status, headers });
+  return bytesResponse(request, bytes, { status, headers });
 }
 
 interface Entry {
@@ -84,16 +91,16 @@ interface Entry {
 }
 
 export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" | "media">): readonly Route[] {
-  const send = async ({ params, incoming, response }: Call): Promise<void> => {
+  const send = async ({ params, request }: Call): Promise<Response> => {
     const { view } = await cache.get(params.run!);
     const entries = entriesOf(view);
     if (entries.length === 0) throw new Refusal(404, "NOT_FOUND", "This run has no files to download yet.");
-    response.writeHead(200, {
+    const headers = {
       "Content-Type": "application/zip",
       "Content-Disposition": `attachment; filename="${params.run!.replace(/[^\w.-]/g, "_")}.zip"`,
       "Cache-Control": "no-store",
-    });
-    if (incoming.method === "HEAD") return void response.end();
+    };
+    if (request.method === "HEAD") return new Response(null, { headers });
     const { ZipFile } = await import("yazl");
     const zip = new ZipFile();
     const mtime = new Date(view.state.finishedAt ?? view.state.createdAt);
@@ -114,9 +121,10 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
       const text = `This machine no longer has a copy of these files:\n\n${missing.join("\n")}\n`;
       zip.addBuffer(Buffer.from(text), "missing.txt", { mtime });
     }
-    zip.on("error", () => response.destroy());
+    const archive = zip.outputStream as Readable;
+    zip.on("error", (error) => archive.destroy(error));
     zip.end();
-    await pipeline(zip.outputStream, response).catch(() => response.destroy());
+    return new Response(Readable.toWeb(archive) as ReadableStream, { headers });
   };
   return [{ method: "GET", path: "/download/:run", handle: send }];
 }
@@ -151,17 +159,12 @@ const MOST_BYTES = 2 ** 31;
 
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
-  const pick = async ({ incoming, query }: Call) => {
+  const pick = async ({ request, query }: Call) => {
     const name = query.get("name") ?? "";
-    if (!/^application\/octet-stream\b/i.test(incoming.headers["content-type"] ?? "")) {
+    if (!isOfType(request, "application/octet-stream"))
       throw new Refusal(415, "CONTENT_TYPE", "Send the file's bytes as application/octet-stream.");
-    }
-    if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
-    const sender = incoming as AsyncIterable<Buffer>;
-    return keepFile(sender, { folder: pickedDir, name, mostBytes: MOST_BYTES, tooLarge }).catch((error: unknown) => {
-      // A sender that disconnects is not a server error.
-      throw incoming.complete || error instanceof Refusal ? error : badRequest("The upload was cut short.");
-    });
+    if (declaredBytes(request) > MOST_BYTES) throw tooLarge();
+    return keepFile(request.body!, { folder: pickedDir, name, mostBytes: MOST_BYTES, tooLarge });
   };
   return [{ method: "POST", path: "/api/files", handle: pick }];
 }

@@ -1,8 +1,8 @@
 import { own } from "../../../core/kit/lookup.ts";
 import { type FoldedRun, type RunRow, type RunView, type StepView, statusNow } from "../../../core/view/index.ts";
 import type { JournalStore } from "../../../index.ts";
-import { badRequest, notFound, wholeNumber } from "../../served/index.ts";
-import { type Call, openEventStream, type Route, sendStreamHead } from "../http/route.ts";
+import { badRequest, notFound, Refusal, STREAM_HEADERS, wholeNumber } from "../../served/index.ts";
+import { type Call, openEventStream, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { type KnownRun, type RunCache, RunMemo } from "../runs/run-cache.ts";
 import { runPatch, watchList, watchRun } from "../runs/watch.ts";
@@ -148,23 +148,22 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return stepDetail(view, found, { events: events.map(eventLine), usedBy: usersOf(view) });
   };
 
-  const live = async ({ incoming, response, query }: Call): Promise<void> => {
+  const live = async ({ request, query }: Call): Promise<Response> => {
     const runId = query.get("run");
-    const after = Number(incoming.headers["last-event-id"] ?? query.get("after") ?? 0);
+    const after = Number(request.headers.get("Last-Event-ID") ?? query.get("after") ?? 0);
     if (!Number.isSafeInteger(after) || after < 0) throw badRequest("`after` must be an event number, 0 or greater.");
     if (runId !== null) await cache.get(runId);
-    if (incoming.method === "HEAD") return sendStreamHead(response);
-    const stream = openEventStream(response);
+    if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });
+    const { response, ...stream } = openEventStream();
     context.streams.add(stream);
     stream.signal.addEventListener("abort", () => context.streams.delete(stream), { once: true });
     const ended = (error: unknown) => {
-      if (!stream.signal.aborted) stream.end();
-      throw error;
+      if (!(error instanceof Refusal)) context.onDefect(error);
+      stream.end();
     };
-    await Promise.all([
-      watchList(journal, context.gauges, stream).catch(ended),
-      runId === null ? undefined : watchRun(context, runId, after, stream).catch(ended),
-    ]);
+    watchList(journal, context.gauges, stream).catch(ended);
+    if (runId !== null) watchRun(context, runId, after, stream).catch(ended);
+    return response;
   };
 
   return [
