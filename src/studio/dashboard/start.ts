@@ -64,9 +64,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   server.on("request", (incoming, response) => {
     const served = { incoming, routes, session, hosts, proxied, links };
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    const isShared = isByLink(urlOf(incoming));
+    if (isShared) response.setHeader("X-Robots-Tag", "noindex, nofollow, noarchive");
     const answered = answer(served).catch((error: unknown) => {
-      if (isByLink(urlOf(incoming)))
-        return refusedResponse(refusalFor(error, { audience: "reviewer", report: onDefect }));
+      if (isShared) return refusedResponse(refusalFor(error, { audience: "reviewer", report: onDefect }));
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
       const { status, code, message } =

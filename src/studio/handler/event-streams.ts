@@ -79,7 +79,7 @@ export class EventStreams {
     yield STREAM_START;
     await feed.ready;
     let seq = after;
-    const shown = { view: 0, progress: 0 };
+    let shown = { view: "", progress: "" };
     for (;;) {
       const moved = feed.moved();
       const events = await feed.after(seq);
@@ -89,12 +89,8 @@ export class EventStreams {
         continue;
       }
       const { view, progress } = feed;
-      const due = [
-        view.version > shown.view ? view.frame : "",
-        progress.version > shown.progress ? progress.frame : "",
-      ];
-      [shown.view, shown.progress] = [view.version, progress.version];
-      const text = due.join("");
+      const text = `${view === shown.view ? "" : view}${progress === shown.progress ? "" : progress}`;
+      shown = { view, progress };
       if (text !== "") yield text;
       if (feed.isOver || signal.aborted || (text === "" && feed.isShownToEnd && seq >= feed.lastSeq)) return;
       if (text === "" && (await beatOr(moved, signal))) yield STREAM_BEAT;
@@ -150,21 +146,17 @@ const LOOK_MS = 1_000;
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-interface Latest {
-  readonly frame: string;
-  readonly version: number;
-}
-
 class RunFeed {
   readonly #context: Context;
   readonly #runId: string;
   readonly #stop = new AbortController();
   readonly #frames: { readonly seq: number; readonly text: string }[] = [];
   #folded: RunView | null = null;
-  #view: Latest = { frame: "", version: 0 };
-  #progress: Latest = { frame: "", version: 0 };
+  /** The run's latest state, and the latest progress of its steps, as frames. */
+  view = "";
+  progress = "";
   #isInterrupted = false;
-  #isOver = false;
+  isOver = false;
   #shownSeq = 0;
   #viewDueAt = 0;
   #viewTimer: ReturnType<typeof setTimeout> | undefined;
@@ -183,23 +175,11 @@ class RunFeed {
   }
 
   close(): void {
-    this.#isOver = true;
+    this.isOver = true;
     clearInterval(this.#looks);
     clearTimeout(this.#viewTimer);
     this.#stop.abort();
     this.#tell();
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  get view(): Latest {
-    return this.#view;
-  }
-
-  get progress(): Latest {
-    return this.#progress;
   }
 
   get isShownToEnd(): boolean {
@@ -272,21 +252,21 @@ class RunFeed {
     this.#viewTimer ??= setTimeout(() => {
       this.#viewTimer = undefined;
       this.#viewDueAt = Date.now() + everyMs;
-      if (!this.#isOver) this.#show();
+      if (!this.isOver) this.#show();
     }, this.#viewDueAt - now);
   }
 
   #show(): void {
     const run = documentOf(this.#context, this.#folded!, { isInterrupted: this.#isInterrupted });
     this.#shownSeq = run.seq;
-    this.#view = { frame: streamFrame("run", run), version: this.#view.version + 1 };
+    this.view = streamFrame("run", run);
     this.#tell();
   }
 
   async #checkLiveness(): Promise<void> {
     const before = this.#isInterrupted;
     await this.#look().catch(() => {});
-    if (this.#isInterrupted !== before && !this.#isOver) this.#show();
+    if (this.#isInterrupted !== before && !this.isOver) this.#show();
   }
 
   async #look(): Promise<void> {
@@ -296,8 +276,8 @@ class RunFeed {
     this.#isInterrupted = statusNow(row, Date.now()).status === "interrupted";
     const progress = await journal.progress(this.#runId);
     const frame = progress.length === 0 ? "" : streamFrame("progress", progress.map(stepProgress));
-    if (frame === this.#progress.frame) return;
-    this.#progress = { frame, version: this.#progress.version + 1 };
+    if (frame === this.progress) return;
+    this.progress = frame;
     this.#tell();
   }
 

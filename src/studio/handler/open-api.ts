@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ownVersion } from "../../core/kit/own-version.ts";
 import { documentSchemas } from "../../core/view/index.ts";
+import { inputSchema } from "../served/index.ts";
 import type { Context, Endpoint } from "./options.ts";
-import { inputSchema } from "./read-input.ts";
 
 type Schema = { readonly [keyword: string]: unknown };
 

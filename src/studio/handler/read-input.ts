@@ -1,12 +1,12 @@
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy, type BusboyFileStream } from "@fastify/busboy";
-import { z } from "zod";
 import { own } from "../../core/kit/lookup.ts";
 import { ForbiddenAddressError, fetchForInput } from "../../core/network/index.ts";
 import {
   type BodyBounds,
   badRequest,
+  inputSchema,
   isOfType,
   jsonObject,
   passBytes,
@@ -181,10 +181,6 @@ interface Schema {
   readonly items?: Schema | boolean;
   readonly prefixItems?: readonly Schema[];
   readonly showrunnerFile?: string;
-}
-
-export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
-  return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
 /** Replaces each value that the schema declares as a file with the result of `replace`. */

@@ -45,5 +45,5 @@ export {
   STREAM_START,
   streamFrame,
 } from "./http.ts";
-export { committedMicros, decide, leftOfBudget, quoteDocument, verdictIn } from "./runs.ts";
+export { committedMicros, decide, inputSchema, leftOfBudget, quoteDocument, verdictIn } from "./runs.ts";
 export { inTurn, Shares } from "./shares.ts";

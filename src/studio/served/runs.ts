@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { formatUsd, openSteps } from "../../core/kit/money.ts";
 import type { QuoteDocument } from "../../core/view/index.ts";
 import type { Json, Quote, Showrunner } from "../../index.ts";
@@ -16,6 +17,10 @@ export function quoteDocument(quote: Quote, leftMicros: number | null): QuoteDoc
     expected_ms: quote.forecastMs,
     step_count: quote.plan!.steps.length,
   };
+}
+
+export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
+  return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
 interface SharedBudget {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { inputSchema, withFiles } from "../../../src/studio/handler/read-input.ts";
+import { withFiles } from "../../../src/studio/handler/read-input.ts";
+import { inputSchema } from "../../../src/studio/served/index.ts";
 
 test("a deep value of a recursive union is looked through at once", async () => {
   const tree: z.ZodType = z.lazy(() =>

@@ -12,45 +12,31 @@ import { MOST_WHOLE } from "../views/run-groups.ts";
 import { type RunSummary, summaryView, unreadable } from "../views/run-head.ts";
 import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
 
-export interface RunQuery {
-  readonly search: string;
-  readonly status: string | null;
-  readonly limit: number;
-}
-
 const MOST_ROWS = 1000;
 const MOST_SUMMARIES = 2000;
 
-export class RunList {
-  readonly #journal: JournalStore;
-  readonly #cache: RunCache;
-  readonly #summaries = new RunMemo<RunSummary>(MOST_SUMMARIES);
-
-  constructor(journal: JournalStore, cache: RunCache) {
-    this.#journal = journal;
-    this.#cache = cache;
-  }
-
-  async find(query: RunQuery) {
+export function runList(journal: JournalStore, cache: RunCache) {
+  const summaries = new RunMemo<RunSummary>(MOST_SUMMARIES);
+  return async (search: string, wanted: string | null, limit: number) => {
     const now = Date.now();
-    const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
-    const requested = all.filter(({ status }) => query.status === null || status === query.status);
+    const all = (await journal.runs({ search })).map((row) => statusNow(row, now));
+    const requested = all.filter(({ status }) => wanted === null || status === wanted);
     const rows: RunSummary[] = [];
-    for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS)))
-      rows.push(await this.#summaries.get(row, () => this.#read(row), { more: row.status }));
+    for (const row of requested.slice(0, Math.min(limit, MOST_ROWS)))
+      rows.push(await summaries.get(row, () => summaryOf(cache, row), { more: row.status }));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
     return { rows, matching: requested.length, byStatus };
-  }
+  };
+}
 
-  /** If the run cannot be read, uses only its row, so that other runs stay visible. */
-  async #read(row: RunRow): Promise<RunSummary> {
-    try {
-      const { view, groups } = await this.#cache.upTo(row);
-      return summaryView(view, row, groups?.counts());
-    } catch (error) {
-      return unreadable(row, error instanceof Error ? error.message : String(error));
-    }
+/** If the run cannot be read, uses only its row, so that other runs stay visible. */
+async function summaryOf(cache: RunCache, row: RunRow): Promise<RunSummary> {
+  try {
+    const { view, groups } = await cache.upTo(row);
+    return summaryView(view, row, groups?.counts());
+  } catch (error) {
+    return unreadable(row, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -103,12 +89,10 @@ const TIMELINE_ROWS = 1000;
 
 export function readRoutes(context: DashboardContext): readonly Route[] {
   const { journal, cache } = context;
-  const list = new RunList(journal, cache);
+  const list = runList(journal, cache);
 
-  const runs = ({ query }: Call) => {
-    const limit = wholeNumber(query, "limit") ?? PAGE_ROWS;
-    return list.find({ search: query.get("q") ?? "", status: query.get("status"), limit });
-  };
+  const runs = ({ query }: Call) =>
+    list(query.get("q") ?? "", query.get("status"), wholeNumber(query, "limit") ?? PAGE_ROWS);
 
   const events = async ({ params, query }: Call) => {
     const { row } = await cache.get(params.run!);

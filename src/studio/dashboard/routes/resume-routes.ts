@@ -155,6 +155,8 @@ export interface ResumePreview {
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
+const UNCHANGED: ResumePreview = { drift: null, rerunScope: null, edited: [], sameText: [] };
+
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,
@@ -164,22 +166,22 @@ export async function resumePreview(
   const { runId } = state;
   if (edit === undefined && rerun.length > 0) {
     const quote = await show.rerunQuote(runId, rerun, { requestId, ...(await asPlanned(context, state)) });
-    return { drift: null, rerunScope: rerunView(quote), edited: [], sameText: [] };
+    return { ...UNCHANGED, rerunScope: rerunView(quote) };
   }
   const code = await codeOf(context, state);
   if (code === null && edit !== undefined) throw badRequest(NEEDS_CODE);
   const drift = code === null ? null : await show.drift(runId, code, { edit, everywhere });
-  return drift === null || drift.isSame
-    ? { drift: null, rerunScope: null, edited: [], sameText: [] }
-    : {
-        drift: driftView(drift),
-        rerunScope: rerunView(drift),
-        edited: editedView(edit),
-        sameText: drift.sameText.slice(0, MOST_LISTED).map(({ step, field }) => ({ step, field })),
-      };
+  if (drift === null || drift.isSame) return UNCHANGED;
+  return {
+    drift: driftView(drift),
+    rerunScope: rerunView(drift),
+    edited: editedView(edit),
+    sameText: listed(drift.sameText).map(({ step, field }) => ({ step, field })),
+  };
 }
 
 const MOST_LISTED = 100;
+const listed = <T>(items: readonly T[]) => items.slice(0, MOST_LISTED);
 
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
@@ -188,19 +190,16 @@ function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
     runId,
     totalMicros,
     expectedMicros,
-    openSteps: openSteps(lists.prices).slice(0, MOST_LISTED),
+    openSteps: listed(openSteps(lists.prices)),
     committedMicros,
     budgetMicros,
     staleCount: lists.stale.length,
-    stale: lists.stale.slice(0, MOST_LISTED),
-    prices: lists.prices.slice(0, MOST_LISTED),
-    seeds: lists.seeds.slice(0, MOST_LISTED),
-    sameSeed: lists.sameSeed.slice(0, MOST_LISTED),
-    unanswered: lists.unanswered.slice(0, MOST_LISTED),
-    seenThroughFirst: lists.seenThroughFirst.slice(0, MOST_LISTED),
-    problems: problems
-      .slice(0, MOST_LISTED)
-      .map(({ step, message }) => cut(step === null ? message : `${step}: ${message}`, 500)),
+    prices: listed(lists.prices),
+    seeds: listed(lists.seeds),
+    sameSeed: listed(lists.sameSeed),
+    unanswered: listed(lists.unanswered),
+    seenThroughFirst: listed(lists.seenThroughFirst),
+    problems: listed(problems).map(({ step, message }) => cut(step === null ? message : `${step}: ${message}`, 500)),
   };
 }
 
@@ -208,7 +207,7 @@ function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
   const fields = Object.entries(edit ?? {}).flatMap(([step, changed]) =>
     Object.entries(changed).map(([field, value]) => ({ step, field, value })),
   );
-  return fields.slice(0, MOST_LISTED).map(({ step, field, value }) => ({
+  return listed(fields).map(({ step, field, value }) => ({
     step,
     field,
     value: value === undefined ? "left out" : cut(typeof value === "string" ? value : JSON.stringify(value), 2000),
@@ -217,11 +216,12 @@ function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
 
 function driftView({ changed, added, removed, renamed }: Drift) {
   return {
-    changed: changed
-      .slice(0, MOST_LISTED)
-      .map(({ path, fields }) => ({ step: path, fields: fields.slice(0, 20).map(({ field }) => field) })),
-    added: added.slice(0, MOST_LISTED),
-    removed: removed.slice(0, MOST_LISTED),
-    renamed: renamed.slice(0, MOST_LISTED),
+    changed: listed(changed).map(({ path, fields }) => ({
+      step: path,
+      fields: fields.slice(0, 20).map(({ field }) => field),
+    })),
+    added: listed(added),
+    removed: listed(removed),
+    renamed: listed(renamed),
   };
 }

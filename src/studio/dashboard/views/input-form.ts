@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { z } from "zod";
+import type { z } from "zod";
 import { own } from "../../../core/kit/lookup.ts";
 import { suggestedValues } from "../../../core/plan/index.ts";
 import type { Json } from "../../../index.ts";
+import { inputSchema } from "../../served/index.ts";
 import { cut } from "./page-step.ts";
 
 export interface FieldView {
@@ -52,7 +53,7 @@ const MOST_LEVELS = 3;
 
 export function inputForm(input: z.ZodType): { readonly sample: string; readonly fields: Fields } {
   try {
-    const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
+    const schema = inputSchema(input) as Schema;
     const control = controlOf(schema, MOST_LEVELS);
     const sample = JSON.stringify(initialValue(schema), null, 2);
     return { sample, fields: control.type === "group" ? control.fields : null };

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type RunState, RunView } from "../../../core/view/index.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
-import { json, mediaList, type Outcome, runId, tool } from "./tool.ts";
+import { json, type Outcome, runId, tool } from "./tool.ts";
 
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES_AT_ONCE = 2 * MOST_IMAGE_BYTES;
@@ -55,7 +55,19 @@ export const mediaTools = [
       run: runId,
       step: z.string().min(1).max(300).optional().describe("Only media of this step"),
     },
-    output: mediaList,
+    output: z.looseObject({
+      run: z.string(),
+      media: z.array(
+        z.looseObject({
+          url: z.string(),
+          step: z.string(),
+          index: z.number(),
+          content_type: z.string(),
+          size_bytes: z.number(),
+          shown: z.boolean().describe("True if the image is included"),
+        }),
+      ),
+    }),
     isReadOnly: true,
     async run({ run, step }, { session }) {
       const state = await session.state(run);

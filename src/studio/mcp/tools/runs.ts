@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { callerDocument, RunView, runLine, type StoredOutput } from "../../../core/view/index.ts";
+import { callerDocument, documentSchemas, RunView, runLine, type StoredOutput } from "../../../core/view/index.ts";
 import type { RunDocument } from "../../../index.ts";
 import { askedOf } from "../person.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
 import { mediaUri } from "./media.ts";
-import { type AgentDocument, agentDocument as agentSchema, json, runId, runList, stopRequested, tool } from "./tool.ts";
+import { type AgentDocument, agentDocument as agentSchema, json, runId, tool } from "./tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 60;
 const LONGEST_WAIT_SECONDS = 600;
@@ -18,7 +18,7 @@ export const runTools = [
     title: "List runs",
     description: "Lists the runs that agents started, newest first, with their status.",
     input: {},
-    output: runList,
+    output: z.looseObject({ runs: z.array(documentSchemas.runLine) }),
     isReadOnly: true,
     async run(_input, { session }) {
       const rows = await session.runs();
@@ -71,7 +71,7 @@ export const runTools = [
     description:
       "Stops submitting jobs. Jobs already on the service continue, and are billed and collected; then the run pauses.",
     input: { run: runId },
-    output: stopRequested,
+    output: z.looseObject({ id: z.string(), stop: z.literal("requested") }),
     isReadOnly: false,
     async run({ run }, { session }) {
       await session.state(run);

@@ -87,17 +87,18 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   for (const { key, width, height } of nodes) graph.setNode(key, { width, height });
   for (const [from, to] of arrows) graph.setEdge(from, to);
   layout(graph);
-  if (isReversed(nodes, graph, direction)) mirror(graph, direction);
+  const turned = isReversed(nodes, graph, direction) ? mirrored(graph, direction) : (point: Point) => point;
   const placed = new Map<string, Placed>();
   for (const { key, width, height } of nodes) {
-    const { x = 0, y = 0 } = graph.node(key) as Partial<Point>;
+    const { x, y } = turned(graph.node(key) as Point);
     placed.set(key, { key, x: x - width / 2, y: y - height / 2, width, height });
   }
-  const isLong = ([from, to]: readonly [string, string]) =>
-    ((graph.edge(from, to) as { readonly points?: readonly Point[] }).points ?? []).length > 3;
+  const pointsOf = ([from, to]: readonly [string, string]) =>
+    (graph.edge(from, to) as { readonly points: readonly Point[] }).points.map(turned);
+  const isLong = (arrow: readonly [string, string]) => pointsOf(arrow).length > 3;
   putInOrder(placed, { nodes, arrows, direction }, new Set(arrows.filter(isLong).flat()));
   const drawn = arrows.map(([from, to]) => {
-    const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
+    const points = pointsOf([from, to]);
     const [first, last] = straight(placed.get(from)!, placed.get(to)!, direction === "LR");
     // Longer arrows keep their bends, which lead around other nodes.
     return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
@@ -118,18 +119,9 @@ function isReversed(nodes: Sketch["nodes"], graph: Graph, direction: Sketch["dir
   return balance < 0;
 }
 
-function mirror(graph: Graph, direction: Sketch["direction"]): void {
-  const cross = direction === "LR" ? "y" : "x";
-  const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number };
-  const size = direction === "LR" ? height : width;
-  const turn = (point: { x: number; y: number }) => {
-    point[cross] = size - point[cross];
-  };
-  for (const key of graph.nodes()) turn(graph.node(key) as { x: number; y: number });
-  for (const edge of graph.edges()) {
-    const { points = [] } = graph.edge(edge) as { readonly points?: readonly { x: number; y: number }[] };
-    for (const point of points) turn(point);
-  }
+function mirrored(graph: Graph, direction: Sketch["direction"]): (point: Point) => Point {
+  const { width, height } = graph.graph() as { readonly width: number; readonly height: number };
+  return direction === "LR" ? ({ x, y }) => ({ x, y: height - y }) : ({ x, y }) => ({ x: width - x, y });
 }
 
 /** Sorts nodes that have the same rank, size and neighbors by plan order. */
@@ -138,19 +130,16 @@ function putInOrder(
   { nodes, arrows, direction }: Sketch,
   fixed: ReadonlySet<string>,
 ): void {
-  const ties = new Map<string, string[]>();
+  const ties = new Map<string, string[]>(nodes.map(({ key }) => [key, []]));
   for (const [from, to] of arrows) {
-    ties.set(from, [...(ties.get(from) ?? []), `>${to}`]);
-    ties.set(to, [...(ties.get(to) ?? []), `<${from}`]);
+    ties.get(from)!.push(`>${to}`);
+    ties.get(to)!.push(`<${from}`);
   }
-  const alike = new Map<string, Placed[]>();
-  for (const { key, width, height } of nodes) {
-    if (fixed.has(key)) continue;
-    const node = placed.get(key)!;
-    const rank = Math.round(direction === "LR" ? node.x : node.y);
-    const kind = `${rank} ${width} ${height} ${(ties.get(key) ?? []).sort().join()}`;
-    alike.set(kind, [...(alike.get(kind) ?? []), node]);
-  }
+  const free = nodes.flatMap(({ key }) => (fixed.has(key) ? [] : placed.get(key)!));
+  const alike = Map.groupBy(free, ({ key, x, y, width, height }) => {
+    const rank = Math.round(direction === "LR" ? x : y);
+    return `${rank} ${width} ${height} ${ties.get(key)!.sort().join()}`;
+  });
   for (const group of alike.values()) {
     const slots = group.map(({ x, y }) => ({ x, y })).sort((a, b) => a.y - b.y || a.x - b.x);
     for (const [index, node] of group.entries()) placed.set(node.key, { ...node, ...slots[index]! });

@@ -6,7 +6,19 @@ import { inlined } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Button, Fact, Link, Meter, otherCounts, Pill, runTone, StepBar, StepLink } from "../ui/bits.tsx";
+import {
+  Button,
+  Fact,
+  Link,
+  Meter,
+  Note,
+  otherCounts,
+  Pill,
+  Problem,
+  runTone,
+  StepBar,
+  StepLink,
+} from "../ui/bits.tsx";
 import { count, dateTime, pauses, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
@@ -135,27 +147,22 @@ function Banner({ model, open, onOpen }: HeaderProps) {
   return (
     <div class="notes">
       {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
-        <div class="note ask">
-          <strong>{pauses[head.pause.reason].title}</strong>
+        <Note title={pauses[head.pause.reason].title}>
           <div>{commands(head.pause.message)}</div>
           {canAct && head.pause.fundingUrl !== null && (
             <a class="button" href={head.pause.fundingUrl} target="_blank" rel="noreferrer">
               Add funds
             </a>
           )}
-        </div>
+        </Note>
       )}
       {head.driveError !== null && (
-        <div class="note bad" role="alert">
-          <strong>This dashboard stopped driving the run</strong>
-          <div>{commands(head.driveError)}</div>
-        </div>
+        <Problem title="This dashboard stopped driving the run">{commands(head.driveError)}</Problem>
       )}
       {head.status === "interrupted" && (
-        <div class="note ask" role="alert">
-          <strong>Interrupted</strong>
+        <Note title="Interrupted" isAlert>
           <div>{commands(head.message ?? "")}</div>
-        </div>
+        </Note>
       )}
       {head.message !== null && head.status !== "interrupted" && !isListed && (
         <div class={head.status === "failed" ? "note bad" : "note"}>
@@ -163,12 +170,11 @@ function Banner({ model, open, onOpen }: HeaderProps) {
         </div>
       )}
       {lacking.length > 0 && (
-        <div class="note ask">
-          <strong>{count(lacking.length, "item")} missing</strong>
+        <Note title={`${count(lacking.length, "item")} missing`}>
           {lacking.map(({ text }) => (
             <div key={text}>{text}</div>
           ))}
-        </div>
+        </Note>
       )}
       {head.next !== null && (
         <p class="go-on">
@@ -218,8 +224,7 @@ const MOST_LINKS = 6;
 function StepLinks({ title, tone, steps, open, onOpen, children }: LinksProps) {
   if (steps.length === 0) return null;
   return (
-    <div class={`note ${tone}`}>
-      <strong>{title}</strong>
+    <Note title={title} tone={tone}>
       <div class="links">
         {steps.slice(0, MOST_LINKS).map(({ path, reason }) => (
           <span key={path}>
@@ -230,6 +235,6 @@ function StepLinks({ title, tone, steps, open, onOpen, children }: LinksProps) {
         {steps.length > MOST_LINKS && <span>and {steps.length - MOST_LINKS} more</span>}
       </div>
       {children}
-    </div>
+    </Note>
   );
 }

@@ -5,7 +5,7 @@ import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
-import { Button, Empty, Fact, Problem, Table, TextField } from "../ui/bits.tsx";
+import { Button, Empty, Fact, Note, Problem, Table, TextField } from "../ui/bits.tsx";
 import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -124,8 +124,7 @@ function Planned({ plan, onStart }: { readonly plan: PagePlan; readonly onStart:
   return (
     <section class="planned" aria-label="The plan">
       {plan.problems.length > 0 && (
-        <div class="note bad" role="alert">
-          <strong>{count(plan.problems.length, "problem")} to fix first</strong>
+        <Note title={`${count(plan.problems.length, "problem")} to fix first`} tone="bad" isAlert>
           <ul>
             {plan.problems.map(({ step, field, message }, index) => (
               <li key={index}>
@@ -133,7 +132,7 @@ function Planned({ plan, onStart }: { readonly plan: PagePlan; readonly onStart:
               </li>
             ))}
           </ul>
-        </div>
+        </Note>
       )}
       {plan.ok && (
         <>
@@ -145,14 +144,13 @@ function Planned({ plan, onStart }: { readonly plan: PagePlan; readonly onStart:
             )}
           </dl>
           {plan.risks.length > 0 && (
-            <div class="note ask">
-              <strong>Results that may expire before they are used</strong>
+            <Note title="Results that may expire before they are used">
               <ul>
                 {plan.risks.map((why) => (
                   <li key={why}>{why} You would pay for it again.</li>
                 ))}
               </ul>
-            </div>
+            </Note>
           )}
           <p>
             <Button label="Start…" look="primary" onClick={onStart} />

@@ -104,12 +104,27 @@ export function Empty({ title, isAll = false, children }: EmptyProps) {
   );
 }
 
-export function Problem({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+interface NoteProps {
+  readonly title: string;
+  readonly tone?: "ask" | "bad";
+  readonly isAlert?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+export function Note({ title, tone = "ask", isAlert = false, children }: NoteProps) {
   return (
-    <div class="note bad" role="alert">
+    <div class={`note ${tone}`} {...(isAlert && { role: "alert" })}>
       <strong>{title}</strong>
-      <div>{children}</div>
+      {children}
     </div>
+  );
+}
+
+export function Problem({ title, children }: Pick<NoteProps, "title" | "children">) {
+  return (
+    <Note title={title} tone="bad" isAlert>
+      <div>{children}</div>
+    </Note>
   );
 }
 
