@@ -2,7 +2,16 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sendResponse } from "../../core/kit/http.ts";
 import { withLauncher } from "../../core/kit/launcher.ts";
-import { notFound, Refusal, readJson, refusalFor, requestOf, routeOf, stderrReport } from "../served/index.ts";
+import {
+  notFound,
+  Refusal,
+  readJson,
+  refusalFor,
+  requestOf,
+  responseOf,
+  routeOf,
+  stderrReport,
+} from "../served/index.ts";
 import { BOUNDS, lockedPage, type Route, refusalOf, refusedResponse, securityHeaders } from "./http/route.ts";
 import {
   allowedHosts,
@@ -157,10 +166,6 @@ async function answer({ incoming, routes, session, hosts, proxied, links }: Serv
   if (route.method === "POST" && visitor.role === "viewer")
     throw new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
   return responseOf(await route.handle({ request, params, query, visitor, json: () => readJson(request, BOUNDS) }));
-}
-
-function responseOf(result: unknown): Response {
-  return result instanceof Response ? result : Response.json(result);
 }
 
 function isByLink(url: URL | null): boolean {

@@ -12,8 +12,10 @@ import {
   mediaResponse,
   notFound,
   Refusal,
+  type Route,
   refusalFor,
   reported,
+  responseOf,
   routeOf,
   Shares,
   stderrReport,
@@ -23,7 +25,7 @@ import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME, fileOfAddress, owner
 import { EventStreams } from "./event-streams.ts";
 import { openApi } from "./open-api.ts";
 import type { Call, Caller, Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
-import { continueRun, type Route, runRoutes } from "./run-routes.ts";
+import { continueRun, runRoutes } from "./run-routes.ts";
 import { SentFiles } from "./sent-files.ts";
 import { QuoteFirst, startRoutes } from "./start-routes.ts";
 
@@ -45,7 +47,7 @@ export function createHandler(show: Showrunner, options: HandlerOptions): Handle
   const context = contextOf(show, options);
   const streams = new EventStreams(context);
   let document: string | null = null;
-  const openApiRoute: Route = {
+  const openApiRoute: Route<Call> = {
     method: "GET",
     path: "/openapi.json",
     async handle() {
@@ -116,7 +118,7 @@ function endpointsOf(pipelines: HandlerOptions["pipelines"]): ReadonlyMap<string
   return endpoints;
 }
 
-async function answer(context: Context, routes: readonly Route[], request: Request): Promise<Response> {
+async function answer(context: Context, routes: readonly Route<Call>[], request: Request): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
   if (!pathname.startsWith(`${context.prefix}/`)) throw notFound("This address");
   const path = pathname.slice(context.prefix.length);
@@ -131,7 +133,7 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
     withShare(context, caller, (share) => route.handle({ context, request, caller, params, query, ...share })),
   );
-  return answered instanceof Response ? answered : Response.json(answered);
+  return responseOf(answered);
 }
 
 async function withShare<T>(

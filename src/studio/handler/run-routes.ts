@@ -9,7 +9,16 @@ import {
   statusNow,
 } from "../../core/view/index.ts";
 import type { ResumeOptions } from "../../index.ts";
-import { badRequest, decide, Refusal, reported, textField, verdictIn, wholeNumber } from "../served/index.ts";
+import {
+  badRequest,
+  decide,
+  Refusal,
+  type Route,
+  reported,
+  textField,
+  verdictIn,
+  wholeNumber,
+} from "../served/index.ts";
 import { budgetTag, documentOf, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
@@ -17,14 +26,7 @@ import { jsonBody, refusePaths } from "./read-input.ts";
 
 const MOST_LISTED = 200;
 
-/** A `Response` is sent unchanged, and any other result as JSON. */
-export interface Route {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  handle(call: Call): Promise<unknown>;
-}
-
-export function runRoutes(streams: EventStreams): readonly Route[] {
+export function runRoutes(streams: EventStreams): readonly Route<Call>[] {
   return [
     { method: "GET", path: "/runs", handle: list },
     { method: "GET", path: "/runs/:run", handle: async (call) => viewOf(call.context, await ownRun(call)) },

@@ -8,15 +8,16 @@ import {
   optionalText,
   quoteDocument,
   Refusal,
+  type Route,
   reported,
   unplannable,
 } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
 import type { Call } from "./options.ts";
 import { readInput } from "./read-input.ts";
-import { drive, type Route, viewOf } from "./run-routes.ts";
+import { drive, viewOf } from "./run-routes.ts";
 
-export const startRoutes: readonly Route[] = [
+export const startRoutes: readonly Route<Call>[] = [
   { method: "POST", path: "/:endpoint/quote", handle: quote },
   { method: "POST", path: "/:endpoint/runs", handle: start },
 ];

@@ -32,8 +32,10 @@ export async function startHttp(
   const port = await listen(server, options.port, HOST);
   const hosts = allowedHosts({ host: HOST, port });
   server.on("request", (incoming, response) => {
-    const refusal = refusalOf(incoming, hosts, options.token);
-    const answered = refusal === null ? answer(session, incoming, response) : Promise.resolve(refused(refusal));
+    const answered = (async () => {
+      checkRequest(incoming, hosts, options.token);
+      return answer(session, incoming, response);
+    })();
     void answered
       .catch((error: unknown) => {
         if (error instanceof Refusal) return refused(error);
@@ -45,34 +47,23 @@ export async function startHttp(
   return { url: `http://${hosts[0]}${PATH}`, close: () => shut(server) };
 }
 
-interface HttpRefusal {
-  readonly status: number;
-  readonly message: string;
-}
+const NO_TOKEN = "The token is missing or invalid. Send this server's token in the header Authorization: Bearer …";
 
-function refusalOf(
-  { method = "", headers, url }: IncomingMessage,
-  hosts: readonly string[],
-  token: string,
-): HttpRefusal | null {
+function checkRequest({ method = "", headers, url }: IncomingMessage, hosts: readonly string[], token: string): void {
   const host = headers.host?.toLowerCase() ?? "";
-  if (!hosts.includes(host)) return { status: 403, message: "This server does not accept this host name." };
+  if (!hosts.includes(host)) throw new Refusal(403, "HOST", "This server does not accept this host name.");
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
-    return { status: 403, message: "Web pages from other sites cannot send this request." };
-  if (!isSame(bearerOf(headers), token))
-    return {
-      status: 401,
-      message: "The token is missing or invalid. Send this server's token in the header Authorization: Bearer …",
-    };
-  if (url !== PATH) return { status: 404, message: `Not found; the only path is ${PATH}.` };
-  return METHODS.has(method) ? null : { status: 405, message: "Send messages with POST." };
+    throw new Refusal(403, "ORIGIN", "Web pages from other sites cannot send this request.");
+  if (!isSame(bearerOf(headers), token)) throw new Refusal(401, "UNAUTHORIZED", NO_TOKEN);
+  if (url !== PATH) throw new Refusal(404, "NOT_FOUND", `Not found; the only path is ${PATH}.`);
+  if (!METHODS.has(method)) throw new Refusal(405, "METHOD", "Send messages with POST.");
 }
 
 function bearerOf({ authorization }: IncomingHttpHeaders): string {
   return /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
 }
 
-function refused({ status, message }: HttpRefusal): Response {
+function refused({ status, message }: Pick<Refusal, "status" | "message">): Response {
   const body = { jsonrpc: "2.0", error: { code: -32_000, message }, id: null };
   // The body of a refused request is not read.
   const headers = { Connection: "close", ...(status === 401 && { "WWW-Authenticate": "Bearer" }) };

@@ -6,12 +6,23 @@ import { type ByteRange, parseRange } from "../../core/kit/http.ts";
 import type { Showrunner } from "../../index.ts";
 import { cutShort, notFound } from "./for-callers.ts";
 
-interface Routed {
+export interface Route<Call> {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** A `Response` is sent unchanged, and any other result as JSON. */
+  handle(call: Call): Promise<unknown>;
+}
+
+export function responseOf(result: unknown): Response {
+  return result instanceof Response ? result : Response.json(result);
+}
+
+interface Address {
   readonly method: string;
   readonly path: string;
 }
 
-export function routeOf<R extends Routed>(routes: readonly R[], { method, path }: Routed) {
+export function routeOf<Call>(routes: readonly Route<Call>[], { method, path }: Address) {
   for (const route of routes) {
     const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, path) : null;
     if (params === null) continue;

@@ -369,6 +369,8 @@ describe("whoever makes links", () => {
     expect(listed).toContain(made.id);
     expect(listed).not.toContain(made.url.split(".").at(-1));
     expect(await post("/api/review-links/revoke", { id: made.id })).toMatchObject({ status: "revoked" });
+    const unclear = await post("/api/review-links", { tags: ["acme"] });
+    expect(unclear).toMatchObject({ error: { message: expect.stringContaining("acme") } });
   });
 
   test("names a public address of https that the dashboard itself does not answer to", async () => {

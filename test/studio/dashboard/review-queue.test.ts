@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunRow } from "../../../src/core/view/index.ts";
 import type { JournalStore } from "../../../src/index.ts";
 import { differing } from "../../../src/studio/dashboard/page/ui/format.ts";
-import { WaitingDecisions } from "../../../src/studio/dashboard/routes/review-routes.ts";
+import { waitingDecisions } from "../../../src/studio/dashboard/routes/review-routes.ts";
 import type { PageStep, ReviewQueue } from "../../../src/studio/dashboard/views/document.ts";
 import { cookieOf } from "./support/ask.ts";
 import { plantQuestion } from "./support/review-links.ts";
@@ -70,11 +70,11 @@ describe("what waits", () => {
         throw new Error("not readable");
       },
     } as unknown as JournalStore;
-    const waiting = new WaitingDecisions(journal);
+    const waiting = waitingDecisions(journal);
     const all = { search: "", run: null, pipeline: null, tag: null };
-    await waiting.find(all);
+    await waiting(all);
     expect(reads).toBe(20_001);
-    await waiting.find(all);
+    await waiting(all);
     expect(reads).toBe(20_001);
   });
 

@@ -4,6 +4,7 @@ import {
   isOfType,
   Refusal,
   readBytes,
+  type Route as ServedRoute,
   STREAM_BEAT,
   STREAM_BEAT_MS,
   STREAM_HEADERS,
@@ -23,12 +24,7 @@ export interface Call {
   json(): Promise<Readonly<Record<string, unknown>>>;
 }
 
-export interface Route {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  /** A `Response` is sent unchanged, and any other result as JSON. */
-  handle(call: Call): Promise<unknown>;
-}
+export type Route = ServedRoute<Call>;
 
 export const BOUNDS: BodyBounds = { mostBytes: 1024 * 1024, instead: "pass long input on the command line" };
 

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { InvalidOptionError } from "../../../core/kit/errors.ts";
+import { parseTag } from "../../../core/kit/tags.ts";
 import type { ReviewLinkRow } from "../../../core/view/index.ts";
 import {
   badRequest,
@@ -12,6 +13,7 @@ import {
   optionalText,
   Refusal,
   readJson,
+  type Route as ServedRoute,
   textField,
   textList,
   verdictIn,
@@ -30,7 +32,7 @@ import {
   SHARED,
   statusOf,
 } from "./review-link.ts";
-import { type Shared, type SharedDecision, SharedDecisions } from "./shared-decisions.ts";
+import { type Shared, type SharedDecision, sharedDecisions } from "./shared-decisions.ts";
 
 export interface SharedPage {
   readonly decisions: readonly SharedDecision[];
@@ -52,11 +54,9 @@ interface SharedCall extends Omit<Call, "visitor" | "json"> {
   readonly remoteAddress: string;
 }
 
-type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
-
-export function linkRoutes({ context, folder, isPublic }: LinkParts): readonly SharedRoute[] {
+export function linkRoutes({ context, folder, isPublic }: LinkParts): readonly ServedRoute<SharedCall>[] {
   const { journal, media } = context;
-  const decisions = new SharedDecisions(context);
+  const decisions = sharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
@@ -264,11 +264,11 @@ export function senderOf(address: string): string {
 export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: string | null): readonly Route[] {
   const create = async ({ json, request }: Call) => {
     const body = await json();
-    const given = textList(body, "tags").map((text) => [text.split("=", 1)[0]!, text.slice(text.indexOf("=") + 1)]);
+    const given = textList(body, "tags").map((text) => parseTag(text, "tags"));
     const runId = optionalText(body, "run", 200);
     const step = optionalText(body, "step", 500);
     const scope = {
-      ...(given.length > 0 && { tags: Object.fromEntries(given) }),
+      ...(given.length > 0 && { tags: Object.fromEntries(given.map(({ key, value }) => [key, value])) }),
       ...(runId && { runId }),
       ...(step && { step }),
     };

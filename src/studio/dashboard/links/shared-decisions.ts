@@ -59,52 +59,42 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-export class SharedDecisions {
-  readonly #journal: JournalStore;
-  readonly #cache: RunCache;
-  readonly #known = new RunMemo<readonly Shared[]>(MOST_KNOWN);
+export function sharedDecisions({ journal, cache }: { readonly journal: JournalStore; readonly cache: RunCache }) {
+  const known = new RunMemo<readonly Shared[]>(MOST_KNOWN);
 
-  constructor({ journal, cache }: { readonly journal: JournalStore; readonly cache: RunCache }) {
-    this.#journal = journal;
-    this.#cache = cache;
-  }
-
-  /** Returns open decisions, and those made since the link was created, newest run first. */
-  async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
-    const found: Shared[] = [];
-    for (const row of await runsOf(this.#journal, link.scope)) {
-      const shared = await this.#ofRun(row, link, now);
-      const isOpen = shared.some(({ view }) => view.status === "waiting");
-      // The inbox contains decisions and comments that no process has read yet.
-      const inbox = isOpen ? await this.#journal.inbox(row.runId) : [];
-      if (inbox.length === 0) found.push(...shared);
-      else found.push(...decisionsOf(await this.#foreseen(row, inbox), link, now, inbox));
-    }
-    return found;
-  }
-
-  async #foreseen({ runId }: RunRow, inbox: readonly InboxEntry[]): Promise<RunView> {
-    return new RunView(await loadRun(this.#journal, runId)).foresee(inbox);
-  }
-
-  async file(link: ReviewLinkRow, ref: string, now: number): Promise<SharedFile | null> {
-    for (const row of await runsOf(this.#journal, link.scope)) {
-      for (const { files } of await this.#ofRun(row, link, now)) {
-        const file = files.find((one) => one.ref === ref);
-        if (file !== undefined) return file;
-      }
-    }
-    return null;
-  }
-
-  #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
+  const ofRun = (row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> => {
     const find = () =>
-      this.#cache.upTo(row).then(
+      cache.upTo(row).then(
         ({ view }) => decisionsOf(view, link, now),
         () => [],
       );
-    return this.#known.get(row, find, { of: link.id, more: Math.floor(now / FILE_MS) });
-  }
+    return known.get(row, find, { of: link.id, more: Math.floor(now / FILE_MS) });
+  };
+
+  return {
+    /** Returns open decisions, and those made since the link was created, newest run first. */
+    async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
+      const found: Shared[] = [];
+      for (const row of await runsOf(journal, link.scope)) {
+        const shared = await ofRun(row, link, now);
+        const isOpen = shared.some(({ view }) => view.status === "waiting");
+        // The inbox contains decisions and comments that no process has read yet.
+        const inbox = isOpen ? await journal.inbox(row.runId) : [];
+        const foreseen = inbox.length === 0 ? null : new RunView(await loadRun(journal, row.runId)).foresee(inbox);
+        found.push(...(foreseen === null ? shared : decisionsOf(foreseen, link, now, inbox)));
+      }
+      return found;
+    },
+
+    async file(link: ReviewLinkRow, ref: string, now: number): Promise<SharedFile | null> {
+      for (const row of await runsOf(journal, link.scope)) {
+        const files = (await ofRun(row, link, now)).flatMap((shared) => shared.files);
+        const file = files.find((one) => one.ref === ref);
+        if (file !== undefined) return file;
+      }
+      return null;
+    },
+  };
 }
 
 async function runsOf(journal: JournalStore, { tags, runId }: ReviewLinkRow["scope"]): Promise<readonly RunRow[]> {

@@ -13,12 +13,11 @@ const LONGEST_FILM_MS = DAY_MS;
 
 export function reviewRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
-  const waiting = new WaitingDecisions(context.journal);
+  const waiting = waitingDecisions(context.journal);
 
   const queue = ({ query }: Call) => {
     const [run = null, pipeline = null, tag = null] = ["run", "pipeline", "tag"].map((name) => query.get(name));
-    const wanted = { search: query.get("q") ?? "", run, pipeline, tag };
-    return waiting.find(wanted);
+    return waiting({ search: query.get("q") ?? "", run, pipeline, tag });
   };
 
   /** Includes comments that no process has read yet. */
@@ -69,25 +68,19 @@ interface QueueQuery {
 
 const MOST_ITEMS = 1000;
 
-export class WaitingDecisions {
-  readonly #journal: JournalStore;
+export function waitingDecisions(journal: JournalStore) {
   /** Open decisions by run. Unlimited, because each request reads all waiting runs. */
-  readonly #known = new RunMemo<RunView["openDecisions"]>(Number.POSITIVE_INFINITY);
-
-  constructor(journal: JournalStore) {
-    this.#journal = journal;
-  }
-
-  async find(query: QueueQuery) {
-    const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
-    const rows = listed.filter((row) => !isRunFinal(row.status));
-    if (query.search === "" && query.run === null) this.#known.keepOnly(rows);
+  const known = new RunMemo<RunView["openDecisions"]>(Number.POSITIVE_INFINITY);
+  return async (query: QueueQuery) => {
+    const listed = query.run === null ? await journal.runs({ search: query.search }) : [await journal.run(query.run)];
+    const rows = listed.filter((row) => row !== null && !isRunFinal(row.status)) as readonly RunRow[];
+    if (query.search === "" && query.run === null) known.keepOnly(rows);
     const found = [];
     for (const row of rows) {
       const { runId, title, pipeline, tags } = row;
       // An unreadable run does not hide the others.
-      const open = await this.#known.get(row, () => this.#openIn(runId).catch(() => []));
-      const said = open.length > 0 ? await this.#decided(runId) : null;
+      const open = await known.get(row, () => openIn(journal, runId).catch(() => []));
+      const said = open.length > 0 ? await decidedIn(journal, runId) : null;
       for (const { step, message, ...one } of open) {
         if (said?.has(step)) continue;
         const asks = message === null ? null : cut(message, 300);
@@ -104,23 +97,18 @@ export class WaitingDecisions {
       pipelines: counted(found.map(({ pipeline }) => pipeline)),
       tags: counted(found.flatMap(({ tags }) => tags)),
     };
-  }
+  };
+}
 
-  async #one(runId: string): Promise<readonly RunRow[]> {
-    const row = await this.#journal.run(runId);
-    return row === null ? [] : [row];
-  }
+async function openIn(journal: JournalStore, runId: string): Promise<RunView["openDecisions"]> {
+  return new RunView(await loadRun(journal, runId)).openDecisions;
+}
 
-  async #openIn(runId: string): Promise<RunView["openDecisions"]> {
-    return new RunView(await loadRun(this.#journal, runId)).openDecisions;
-  }
-
-  async #decided(runId: string): Promise<ReadonlySet<string>> {
-    const inbox = await this.#journal.inbox(runId);
-    return new Set(
-      inbox.flatMap(({ message: one }) => (one.type === "approve" || one.type === "reject" ? [one.step] : [])),
-    );
-  }
+async function decidedIn(journal: JournalStore, runId: string): Promise<ReadonlySet<string>> {
+  const inbox = await journal.inbox(runId);
+  return new Set(
+    inbox.flatMap(({ message: one }) => (one.type === "approve" || one.type === "reject" ? [one.step] : [])),
+  );
 }
 
 function counted(names: readonly string[]) {

@@ -134,7 +134,10 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
       )}
       {known?.drift != null && !isRemade && <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />}
       {isNoted && known?.drift != null && isMoreChanged(known.drift, known.edited) && (
-        <AlsoChanged drift={known.drift} />
+        <div class="note ask">
+          The code has changed since this run was planned; these changes will also be applied:
+          <DriftLines drift={known.drift} />
+        </div>
       )}
       {isReplaced && known?.rerunScope != null && <Remade rerunScope={known.rerunScope} />}
       {isNoted && (elsewhere.length > 0 || everywhere !== null) && (
@@ -189,15 +192,6 @@ interface DriftedProps {
 function isMoreChanged({ changed, added, removed, renamed }: PageDrift, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;
-}
-
-function AlsoChanged({ drift }: { readonly drift: PageDrift }) {
-  return (
-    <div class="note ask">
-      The code has changed since this run was planned; these changes will also be applied:
-      <DriftLines drift={drift} />
-    </div>
-  );
 }
 
 function DriftLines({ drift }: { readonly drift: PageDrift }) {
