@@ -61,7 +61,9 @@ export function GraphTab({
 
   useZoomWheel(box, zoom, setScale);
   useDrag(box);
-  useReveal(box, drawing, chosen, zoom);
+  useLayoutEffect(() => {
+    if (chosen !== null) reveal(box.current, drawing.nodes.get(chosen), zoom);
+  }, [chosen, drawing]);
 
   const isSeen = (node: Placed) => {
     const { x, y } = view;
@@ -212,12 +214,6 @@ function useDrag(box: BoxRef): void {
     element.addEventListener("pointercancel", up, { signal });
     return () => over.abort();
   }, []);
-}
-
-function useReveal(box: BoxRef, drawing: Drawing, chosen: string | null, zoom: number): void {
-  useLayoutEffect(() => {
-    if (chosen !== null) reveal(box.current, drawing.nodes.get(chosen), zoom);
-  }, [chosen, drawing]);
 }
 
 function reveal(element: HTMLElement | null, node: Placed | undefined, zoom: number): void {

@@ -5,7 +5,7 @@ import { get, post, runPath } from "../state/api.ts";
 import { listVersion, useCanAct } from "../state/live.ts";
 import { go, type Route, reviewHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Button, Empty, Link, Problem } from "../ui/bits.tsx";
+import { Button, Empty, Link, Problem, ShortList } from "../ui/bits.tsx";
 import { ago, count } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -250,14 +250,7 @@ function ApproveAll({ items, onClose }: Props) {
   };
   return (
     <Dialog title={`Approve ${count(items.length, "step")}?`} action="Approve all" onAction={approve} onClose={onClose}>
-      <ul class="plain">
-        {items.slice(0, MOST_LISTED).map(({ run, title, step }) => (
-          <li key={`${run} ${step}`}>
-            {title ?? run}: {step}
-          </li>
-        ))}
-        {items.length > MOST_LISTED && <li>and {items.length - MOST_LISTED} more</li>}
-      </ul>
+      <ShortList lines={items.map(({ run, title, step }) => `${title ?? run}: ${step}`)} most={MOST_LISTED} />
       <p class="quiet">Steps in which a take must be picked are not approved.</p>
     </Dialog>
   );

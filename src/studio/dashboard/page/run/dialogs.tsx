@@ -3,7 +3,7 @@ import type { PageDrift, PageRerun, ResumePreview, RunHead, StepForm } from "../
 import { InputForm } from "../screens/input-form.tsx";
 import { get, post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { TextField } from "../ui/bits.tsx";
+import { ShortList, TextField } from "../ui/bits.tsx";
 import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -201,14 +201,7 @@ function DriftLines({ drift }: { readonly drift: PageDrift }) {
     ...drift.removed.map((step) => `${step} was removed`),
     ...drift.renamed.map(({ from, to }) => `${from} is now called ${to}`),
   ];
-  return (
-    <ul class="plain">
-      {lines.slice(0, 8).map((line) => (
-        <li key={line}>{line}</li>
-      ))}
-      {lines.length > 8 && <li>and {lines.length - 8} more</li>}
-    </ul>
-  );
+  return <ShortList lines={lines} most={8} />;
 }
 
 function Drifted({ drift, takesUp, onChange }: DriftedProps) {

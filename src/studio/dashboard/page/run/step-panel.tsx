@@ -6,7 +6,7 @@ import { measured } from "../graph/node.tsx";
 import { get, inlined, runPath } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Button, Dot, Empty, Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
+import { Button, Chips, Dot, Empty, Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded, useNow, useSteps } from "../ui/hooks.ts";
 import { Player, Refused, Thumb, useLightbox } from "../ui/media.tsx";
@@ -133,7 +133,7 @@ interface GroupProps {
 }
 
 export function GroupPanel({ model, group, onOpen, onClose }: GroupProps) {
-  const [phase, setPhase] = useState<string | null>(null);
+  const [phase, setPhase] = useState<PageStep["phase"] | null>(null);
   const { steps, groups } = model;
   const bundle = useMemo(
     () => bundlesOf({ steps, groups }, true).find(({ key }) => key === group),
@@ -146,19 +146,18 @@ export function GroupPanel({ model, group, onOpen, onClose }: GroupProps) {
     (step) => members.has(step) && (phase === null || step.phase === phase),
   );
   const total = bundle?.count ?? 0;
+  const phases = Object.entries(bundle?.phases ?? {}) as [PageStep["phase"], number][];
   return (
     <Panel title={group} note={count(total, "step")} onClose={onClose}>
-      <fieldset class="chips">
-        <legend class="unseen">Show steps that are</legend>
-        <button type="button" class="chip" aria-pressed={phase === null} onClick={() => setPhase(null)}>
-          all <span>{total}</span>
-        </button>
-        {Object.entries(bundle?.phases ?? {}).map(([name, number]) => (
-          <button type="button" key={name} class="chip" aria-pressed={phase === name} onClick={() => setPhase(name)}>
-            {phaseWord(name as PageStep["phase"])} <span>{number}</span>
-          </button>
-        ))}
-      </fieldset>
+      <Chips
+        legend="Show steps that are"
+        chips={[
+          { value: null, text: "all", number: total },
+          ...phases.map(([value, number]) => ({ value, text: phaseWord(value), number })),
+        ]}
+        chosen={phase}
+        onChoose={setPhase}
+      />
       {shown.length === 0 ? (
         <Empty title="No matching steps" />
       ) : (

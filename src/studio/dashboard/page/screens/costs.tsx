@@ -4,27 +4,20 @@ import type { AllCosts } from "../../views/document.ts";
 import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Fact, Meter, Problem, Table } from "../ui/bits.tsx";
+import { Chips, Empty, Fact, Meter, Problem, Table } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded, useThrottled } from "../ui/hooks.ts";
 
-const periods = [7, 30, 90] as const;
+const periods = [7, 30, 90].map((days) => ({ value: days, text: `${days} days` }));
 
 export function CostsScreen() {
-  const [days, setDays] = useState<number>(30);
+  const [days, setDays] = useState(30);
   const version = useThrottled(useStore(listVersion), 2000);
   const loaded = useLoaded((signal) => get<AllCosts>(`/api/costs?days=${days}`, signal), [days, version]);
   return (
     <div class="page">
       <h1>Costs</h1>
-      <fieldset class="chips">
-        <legend class="unseen">Period</legend>
-        {periods.map((each) => (
-          <button type="button" key={each} class="chip" aria-pressed={days === each} onClick={() => setDays(each)}>
-            {each} days
-          </button>
-        ))}
-      </fieldset>
+      <Chips legend="Period" chips={periods} chosen={days} onChoose={setDays} />
       {loaded.state === "loading" && <p class="quiet">Adding up the runs…</p>}
       {loaded.state === "failed" && <Problem title="The costs could not be loaded">{loaded.error.message}</Problem>}
       {loaded.state === "ready" && <Period costs={loaded.value} />}

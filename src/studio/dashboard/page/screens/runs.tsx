@@ -1,11 +1,11 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { DAY_MS, formatDuration } from "../../../../core/kit/duration.ts";
 import type { ReviewLinkView, RunSummary, RunsPage } from "../../views/document.ts";
 import { get, post } from "../state/api.ts";
 import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Button, Empty, Link, Pill, Problem, runTone, StepBar, TextField, Wrong } from "../ui/bits.tsx";
+import { Button, Chips, Empty, Link, Pill, Problem, runTone, StepBar, TextField, Wrong } from "../ui/bits.tsx";
 import { ago, count, dateTime, pauses, pauseText, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
@@ -49,7 +49,12 @@ export function RunsScreen({ search, status }: { readonly search: string; readon
           <span class="key">/</span>
         </search>
         {loaded.state === "ready" && (
-          <Chips page={loaded.value} chosen={status} onChoose={(chosen) => show({ status: chosen }, "push")} />
+          <Chips
+            legend="Show runs that are"
+            chips={chipsOf(loaded.value)}
+            chosen={status}
+            onChoose={(chosen) => show({ status: chosen }, "push")}
+          />
         )}
         <ReviewLinksButton />
       </div>
@@ -62,30 +67,13 @@ export function RunsScreen({ search, status }: { readonly search: string; readon
   );
 }
 
-interface ChipProps {
-  readonly page: RunsPage;
-  readonly chosen: string | null;
-  readonly onChoose: (status: string | null) => void;
-}
-
-function Chips({ page, chosen, onChoose }: ChipProps) {
-  const all = Object.values(page.byStatus).reduce((sum, number) => sum + number, 0);
-  const chips = [
-    [null, "all", all] as const,
-    ...statuses.map((name) => [name, name, page.byStatus[name] ?? 0] as const),
+function chipsOf({ byStatus }: RunsPage) {
+  const all = Object.values(byStatus).reduce((sum, number) => sum + number, 0);
+  const found = statuses.filter((status) => byStatus[status] !== undefined);
+  return [
+    { value: null, text: "all", number: all },
+    ...found.map((status) => ({ value: status, text: status, number: byStatus[status]! })),
   ];
-  return (
-    <fieldset class="chips">
-      <legend class="unseen">Show runs that are</legend>
-      {chips
-        .filter(([value, , number]) => value === null || number > 0)
-        .map(([value, name, number]) => (
-          <button type="button" key={name} class="chip" aria-pressed={chosen === value} onClick={() => onChoose(value)}>
-            {name} <span>{number}</span>
-          </button>
-        ))}
-    </fieldset>
-  );
 }
 
 function Found({
@@ -114,18 +102,8 @@ function Found({
   const others = page.rows.filter((run) => !waitsForSomebody(run));
   return (
     <>
-      {asking.length > 0 && (
-        <section aria-labelledby="asking">
-          <h2 id="asking">Waiting for you</h2>
-          <RunTable rows={asking} now={now} label="Runs waiting for you" />
-        </section>
-      )}
-      {others.length > 0 && (
-        <section aria-labelledby="others">
-          <h2 id="others">{asking.length > 0 ? "Other runs" : "All runs"}</h2>
-          <RunTable rows={others} now={now} label="Runs" />
-        </section>
-      )}
+      <RunTable title="Waiting for you" label="Runs waiting for you" rows={asking} now={now} />
+      <RunTable title={asking.length > 0 ? "Other runs" : "All runs"} label="Runs" rows={others} now={now} />
       {page.rows.length < Math.min(page.matching, MOST_ROWS) && (
         <Button label={`Show more of ${count(page.matching, "run")}`} look="more" onClick={onMore} />
       )}
@@ -137,21 +115,25 @@ function waitsForSomebody({ status }: RunSummary): boolean {
   return status === "paused" || status === "interrupted";
 }
 
-function RunTable({
-  rows,
-  now,
-  label,
-}: {
+interface TableProps {
+  readonly title: string;
+  readonly label: string;
   readonly rows: readonly RunSummary[];
   readonly now: number;
-  readonly label: string;
-}) {
+}
+
+function RunTable({ title, label, rows, now }: TableProps) {
+  const id = useId();
+  if (rows.length === 0) return null;
   return (
-    <ul class="runs" aria-label={label}>
-      {rows.map((run) => (
-        <RunRow key={run.id} run={run} now={now} />
-      ))}
-    </ul>
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <ul class="runs" aria-label={label}>
+        {rows.map((run) => (
+          <RunRow key={run.id} run={run} now={now} />
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -137,6 +137,37 @@ export function Wrong({ text }: { readonly text: string | null }) {
   );
 }
 
+interface ChipsProps<T> {
+  readonly legend: string;
+  readonly chips: readonly { readonly value: T; readonly text: string; readonly number?: number }[];
+  readonly chosen: T;
+  readonly onChoose: (value: T) => void;
+}
+
+export function Chips<T>({ legend, chips, chosen, onChoose }: ChipsProps<T>) {
+  return (
+    <fieldset class="chips">
+      <legend class="unseen">{legend}</legend>
+      {chips.map(({ value, text, number }) => (
+        <button type="button" key={text} class="chip" aria-pressed={chosen === value} onClick={() => onChoose(value)}>
+          {text} {number !== undefined && <span>{number}</span>}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+export function ShortList({ lines, most }: { readonly lines: readonly string[]; readonly most: number }) {
+  return (
+    <ul class="plain">
+      {lines.slice(0, most).map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+      {lines.length > most && <li>and {lines.length - most} more</li>}
+    </ul>
+  );
+}
+
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">

@@ -72,7 +72,6 @@ interface PlayerProps {
 
 export function Player({ media, label, onEnlarge }: PlayerProps) {
   const [isBroken, setBroken] = useState(false);
-  const player = useRef<HTMLVideoElement & HTMLAudioElement>(null);
   useEffect(() => setBroken(false), [media.url]);
   if (media.url === null) return <p class="quiet">{missing(media)}</p>;
   const broken = () => setBroken(true);
@@ -95,19 +94,11 @@ export function Player({ media, label, onEnlarge }: PlayerProps) {
         ))}
       {media.kind === "video" && (
         // biome-ignore lint/a11y/useMediaCaption: generated media come without captions
-        <video
-          ref={player}
-          src={media.url}
-          controls
-          preload="metadata"
-          playsInline
-          aria-label={label}
-          onError={broken}
-        />
+        <video src={media.url} controls preload="metadata" playsInline aria-label={label} onError={broken} />
       )}
       {media.kind === "audio" && (
         // biome-ignore lint/a11y/useMediaCaption: generated media come without captions
-        <audio ref={player} src={media.url} controls preload="metadata" aria-label={label} onError={broken} />
+        <audio src={media.url} controls preload="metadata" aria-label={label} onError={broken} />
       )}
       {media.kind === "other" && (
         <a class="button" href={media.url} download>
