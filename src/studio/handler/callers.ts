@@ -106,11 +106,7 @@ export function fileOfAddress(
   now: number,
 ): SignedFile | null {
   const [, sha256, extension] = /^([0-9a-f]{64})(\.[a-z0-9]{1,8})?$/.exec(name) ?? [];
-  const [contentType, ends, mark] = ["type", "ends", "mark"].map((key) => query.get(key) ?? "") as [
-    string,
-    string,
-    string,
-  ];
+  const [contentType = "", ends = "", mark = ""] = ["type", "ends", "mark"].map((key) => query.get(key) ?? "");
   if (sha256 === undefined || !/^\d{13}$/.test(ends)) return null;
   const file = { runId, sha256, contentType };
   const isGenuine = isSame(mark, markOf(secret, file, Number(ends)));

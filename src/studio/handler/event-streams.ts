@@ -46,10 +46,13 @@ export class EventStreams {
     const followed = this.#follow(row.runId);
     const frames = this.#frames(followed.feed, afterSeq, request.signal);
     const encoder = new TextEncoder();
-    const end = once(() => {
+    let isOpen = true;
+    const end = () => {
+      if (!isOpen) return;
+      isOpen = false;
       this.#shares.free(owner, 1);
       this.#unfollow(row.runId, followed);
-    });
+    };
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
@@ -127,15 +130,6 @@ async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolea
   const isBeat = await Promise.race([moved.then(() => false), beat]);
   over.abort();
   return isBeat;
-}
-
-function once(then: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    then();
-  };
 }
 
 const MOST_FRAMES = 500;

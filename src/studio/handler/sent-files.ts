@@ -6,7 +6,7 @@ import { discardUnnamed } from "../../core/engine/index.ts";
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { isRunId } from "../../core/kit/file-name.ts";
 import type { Showrunner } from "../../index.ts";
-import { keepFile, type Refusal, Shares } from "../served/index.ts";
+import { inTurn, keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** Interval of the search for expired files, and minimum age of leftovers. */
 const SWEEP_MS = HOUR_MS;
@@ -56,7 +56,7 @@ export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
   readonly #sizes = new Map<string, Map<string, number>>();
-  #counts: Promise<void> = Promise.resolve();
+  readonly #counts = new Map<string, Promise<unknown>>();
   #counted: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -212,9 +212,7 @@ export class SentFiles {
 
   /** Counts one file after another, so that the last call includes all changes. */
   #count(owner: string, sha256: string): Promise<void> {
-    const counted = this.#counts.then(() => this.#countNow(owner, sha256));
-    this.#counts = counted.catch(() => {});
-    return counted;
+    return inTurn(this.#counts, "all files", () => this.#countNow(owner, sha256));
   }
 
   async #countNow(owner: string, sha256: string): Promise<void> {

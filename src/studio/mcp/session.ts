@@ -7,7 +7,7 @@ import { isWithin } from "../../core/kit/files.ts";
 import { formatUsd, openSteps, parseUsd } from "../../core/kit/money.ts";
 import { loadRun, type RunState, RunView, type WaitingDecision } from "../../core/view/index.ts";
 import type { JournalStore, Json, Pipeline, Quote, RunDocument, Showrunner } from "../../index.ts";
-import { decide, leftOfBudget } from "../served/index.ts";
+import { decide, inTurn, leftOfBudget } from "../served/index.ts";
 import { ToolError } from "./tool-error.ts";
 
 export interface AgentPipeline {
@@ -59,7 +59,7 @@ export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
   readonly #allowed = new Set<string>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: McpOptions) {
     this.options = options;
@@ -273,9 +273,7 @@ export class AgentSession {
 
   /** Performs starts one at a time, because two starts with the same name must create only one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => {});
-    return result;
+    return inTurn(this.#turns, "all runs", work);
   }
 }
 

@@ -4,6 +4,7 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import {
   type Audience,
   both,
+  InvalidOptionError,
   isCallerError,
   isShowrunnerError,
   OPERATOR,
@@ -121,7 +122,7 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const problems = problemsIn(error);
   if (problems !== null) return unplannable(problems, { audience, report });
   const code = isShowrunnerError(error) ? error.code : "";
-  const option = code === "INVALID_OPTION" && "option" in (error as object) ? String((error as Named).option) : "";
+  const option = error instanceof InvalidOptionError ? error.option : "";
   const wrong = own(OPTIONS, option);
   if (wrong !== undefined) return new Refusal(400, code, wrong, option);
   const known = answerOf(error) !== null ? undefined : own(REFUSALS, code);
@@ -136,10 +137,6 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
     return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);
-}
-
-interface Named {
-  readonly option: unknown;
 }
 
 function problemsIn(error: unknown): readonly Problem[] | null {

@@ -62,18 +62,14 @@ export class Shares {
   }
 }
 
-/** Calls `work` after all earlier calls for the same run have ended. */
-export async function inTurn<T>(
-  turns: Map<string, Promise<unknown>>,
-  runId: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const before = turns.get(runId) ?? Promise.resolve();
+/** Calls `work` after all earlier calls with the same key have ended. */
+export async function inTurn<T>(turns: Map<string, Promise<unknown>>, key: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(key) ?? Promise.resolve();
   const own = before.then(work, work);
-  turns.set(runId, own);
+  turns.set(key, own);
   try {
     return await own;
   } finally {
-    if (turns.get(runId) === own) turns.delete(runId);
+    if (turns.get(key) === own) turns.delete(key);
   }
 }

@@ -112,7 +112,6 @@ async function decidedIn(journal: JournalStore, runId: string): Promise<Readonly
 }
 
 function counted(names: readonly string[]) {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts].map(([name, count]) => ({ name, count })).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const counts = [...Map.groupBy(names, (name) => name)].map(([name, { length }]) => ({ name, count: length }));
+  return counts.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

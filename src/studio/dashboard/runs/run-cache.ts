@@ -31,10 +31,7 @@ export class RunMemo<T> {
     const known = this.#known.get(key);
     if (known?.mark === mark) return known.found;
     const found = await find();
-    this.#known.delete(key);
-    this.#known.set(key, { mark, found });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > this.#most) this.#known.delete(oldest!);
+    keepLatest(this.#known, this.#most, key, { mark, found });
     return found;
   }
 
@@ -75,7 +72,7 @@ export class RunCache {
     if (current.view.state.seq < lastSeq) {
       addTo(current, await this.#journal.read(runId, { afterSeq: current.view.state.seq }));
     }
-    this.#remember(runId, current);
+    keepLatest(this.#views, MOST_VIEWS, runId, current);
     return current;
   }
 
@@ -88,13 +85,13 @@ export class RunCache {
     await known.run.catchUp(this.#journal, runId);
     return known.run;
   }
+}
 
-  #remember(runId: string, view: FoldedState): void {
-    this.#views.delete(runId);
-    this.#views.set(runId, view);
-    const oldest = this.#views.keys().next();
-    if (this.#views.size > MOST_VIEWS && oldest.done !== true) this.#views.delete(oldest.value);
-  }
+function keepLatest<T>(kept: Map<string, T>, most: number, key: string, value: T): void {
+  kept.delete(key);
+  kept.set(key, value);
+  const [oldest] = kept.keys();
+  if (kept.size > most) kept.delete(oldest!);
 }
 
 function withGroups(view: RunView): FoldedState {

@@ -43,15 +43,9 @@ function requested(plan: PlanStep): unknown {
 type UsedBy = ReadonlyMap<string, readonly string[]>;
 
 export function usersOf({ state }: RunView): UsedBy {
-  const users = new Map<string, string[]>();
-  for (const { path, needs } of state.planned.plan.steps) {
-    for (const need of needs) {
-      const known = users.get(need);
-      if (known === undefined) users.set(need, [path]);
-      else known.push(path);
-    }
-  }
-  return users;
+  const links = state.planned.plan.steps.flatMap(({ path, needs }) => needs.map((need) => ({ need, path })));
+  const users = [...Map.groupBy(links, ({ need }) => need)];
+  return new Map(users.map(([need, own]) => [need, own.map(({ path }) => path)]));
 }
 
 /** In a very long journal, reads only events near the step's start and end. */

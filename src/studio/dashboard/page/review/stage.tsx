@@ -6,7 +6,7 @@ import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { Button, Link, Wrong } from "../ui/bits.tsx";
-import { differing, type Input } from "../ui/format.ts";
+import { differing, isInput } from "../ui/format.ts";
 import { earlierLabel, useEarlier, useKeys, useLoaded } from "../ui/hooks.ts";
 import { Player, Refused, useLightbox } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
@@ -188,10 +188,6 @@ function Differences({ runId, shows }: { readonly runId: string; readonly shows:
       ))}
     </ol>
   );
-}
-
-function isInput(value: unknown): value is Input {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 interface RemarkProps {

@@ -87,13 +87,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
 }
 
 function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
-  const rows = new Map<string, TimelineSpan[]>();
-  for (const one of spans) {
-    const row = rows.get(one.step);
-    if (row === undefined) rows.set(one.step, [one]);
-    else row.push(one);
-  }
-  return [...rows].map(([step, own]) => ({ step, spans: own }));
+  return [...Map.groupBy(spans, ({ step }) => step)].map(([step, own]) => ({ step, spans: own }));
 }
 
 /** Returns how long the step worked. If it did no work, returns how long it waited for a person. */

@@ -4,14 +4,13 @@ import { formatBytes } from "../../../../core/kit/value-text.ts";
 import type { Control, FieldView, KeptFile } from "../../views/document.ts";
 import { sendFile } from "../state/api.ts";
 import { Button, IconButton } from "../ui/bits.tsx";
+import { type Input, isInput } from "../ui/format.ts";
 
 interface Props {
   readonly fields: readonly FieldView[] | null;
   readonly text: string;
   readonly onText: (text: string) => void;
 }
-
-type Values = Readonly<Record<string, unknown>>;
 
 export function InputForm({ fields, text, onText }: Props) {
   if (fields === null) return null;
@@ -25,23 +24,19 @@ export function InputForm({ fields, text, onText }: Props) {
   );
 }
 
-function parsed(text: string): Values | null {
+function parsed(text: string): Input | null {
   try {
     const value: unknown = JSON.parse(text);
-    return isValues(value) ? value : null;
+    return isInput(value) ? value : null;
   } catch {
     return null;
   }
 }
 
-function isValues(value: unknown): value is Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 interface FieldsProps {
   readonly fields: readonly FieldView[];
-  readonly values: Values;
-  readonly onChange: (values: Values) => void;
+  readonly values: Input;
+  readonly onChange: (values: Input) => void;
 }
 
 function Fields({ fields, values, onChange }: FieldsProps) {
@@ -120,7 +115,7 @@ const entries: { readonly [T in Control["type"]]: (props: Of<T>) => ComponentChi
   file: FileEntry,
   list: ListEntry,
   group: ({ control, value, onChange }) => (
-    <Fields fields={control.fields} values={isValues(value) ? value : {}} onChange={onChange} />
+    <Fields fields={control.fields} values={isInput(value) ? value : {}} onChange={onChange} />
   ),
   json: JsonEntry,
 };

@@ -71,6 +71,10 @@ function named(names: readonly string[], count = names.length): string {
 
 export type Input = Readonly<Record<string, unknown>>;
 
+export function isInput(value: unknown): value is Input {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export function differing(inputs: readonly Input[]): readonly string[] {
   const names = new Set(inputs.flatMap((input) => Object.keys(input)));
   return [...names].filter((name) => new Set(inputs.map((input) => JSON.stringify(input[name]))).size > 1);
