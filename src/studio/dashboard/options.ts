@@ -63,8 +63,6 @@ export interface Dashboard {
 
 export interface DashboardContext extends WatchParts {
   readonly show: Showrunner;
-  /** Replaces `show` if its service has ended. */
-  renew(): Promise<void>;
   readonly media: ShownMedia;
   readonly gauges: GaugeReader;
   readonly pipelines: readonly OfferedPipeline[];

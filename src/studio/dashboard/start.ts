@@ -108,22 +108,19 @@ function contextOf(options: DashboardOptions): DashboardContext {
     show = await open(show);
     gauges.forgetBalance();
   };
-  const renew = async () => {
+  /** Replaces `show` if its service has ended. */
+  const renew = () => {
     if (reopen === undefined || show.service.kind !== "local") return;
-    renewing ??= replace(reopen).finally(() => {
+    const end = () => {
       renewing = null;
-    });
-    await renewing;
+    };
+    renewing ??= replace(reopen).then(end, end);
   };
-  const gauges = new GaugeReader(
-    () => show,
-    () => void renew().catch(() => {}),
-  );
+  const gauges = new GaugeReader(() => show, renew);
   return {
     get show() {
       return show;
     },
-    renew,
     journal,
     media,
     cache: new RunCache(journal),

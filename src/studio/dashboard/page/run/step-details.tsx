@@ -89,15 +89,13 @@ function Section({ title, children }: { readonly title: string; readonly childre
   );
 }
 
-function Neighbours({
-  title,
-  paths,
-  onOpen,
-}: {
+interface NeighboursProps {
   readonly title: string;
   readonly paths: readonly string[];
   readonly onOpen: (step: string) => void;
-}) {
+}
+
+function Neighbours({ title, paths, onOpen }: NeighboursProps) {
   if (paths.length === 0) return null;
   return (
     <p class="links">

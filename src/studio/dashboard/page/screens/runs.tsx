@@ -76,15 +76,13 @@ function chipsOf({ byStatus }: RunsPage) {
   ];
 }
 
-function Found({
-  page,
-  isFiltered,
-  onMore,
-}: {
+interface FoundProps {
   readonly page: RunsPage;
   readonly isFiltered: boolean;
   readonly onMore: () => void;
-}) {
+}
+
+function Found({ page, isFiltered, onMore }: FoundProps) {
   const now = useNow(true);
   const commands = useCommands();
   if (page.rows.length === 0 && isFiltered) return <Empty title="No matching runs" />;

@@ -235,18 +235,15 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** Shows amounts as bars. `soft` is an additional, reserved part. */
-export function Meter({
-  label,
-  value,
-  soft = 0,
-  most,
-}: {
+interface MeterProps {
   readonly label: string;
   readonly value: number;
+  /** An additional, reserved part. */
   readonly soft?: number;
   readonly most: number;
-}) {
+}
+
+export function Meter({ label, value, soft = 0, most }: MeterProps) {
   const share = (amount: number) => `${Math.min(100, (100 * amount) / Math.max(1, most))}%`;
   return (
     <span class="meter" role="img" aria-label={label}>

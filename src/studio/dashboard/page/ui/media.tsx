@@ -22,15 +22,13 @@ export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   return <Still url={`${media.url}#t=${at}`} label={label} onBroken={broken} />;
 }
 
-function Still({
-  url,
-  label,
-  onBroken,
-}: {
+interface StillProps {
   readonly url: string;
   readonly label: string;
   readonly onBroken: () => void;
-}) {
+}
+
+function Still({ url, label, onBroken }: StillProps) {
   const ref = useRef<HTMLVideoElement>(null);
   const [isNear, setNear] = useState(false);
   useEffect(() => {
@@ -200,13 +198,12 @@ export function useLightbox(media: readonly PageMedia[], labelOf: LightboxProps[
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
 const MOST_FRAMES = 6;
 
-export function Refused({
-  refused,
-  onOpen,
-}: {
+interface RefusedProps {
   readonly refused: readonly RefusedMedia[];
   readonly onOpen?: (step: string) => void;
-}) {
+}
+
+export function Refused({ refused, onOpen }: RefusedProps) {
   return (
     <>
       {refused.map(({ step, reason, shows }) => (
