@@ -103,18 +103,19 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 function contextOf(options: DashboardOptions): DashboardContext {
   const { journal, media, pipelines = [], pickedDir = null, loadPipeline = async () => null, reopen } = options;
   let { show } = options;
-  let renewing: Promise<void> | null = null;
+  let isRenewing = false;
   const replace = async (open: NonNullable<typeof reopen>) => {
     show = await open(show);
     gauges.forgetBalance();
   };
   /** Replaces `show` if its service has ended. */
   const renew = () => {
-    if (reopen === undefined || show.service.kind !== "local") return;
+    if (isRenewing || reopen === undefined || show.service.kind !== "local") return;
     const end = () => {
-      renewing = null;
+      isRenewing = false;
     };
-    renewing ??= replace(reopen).then(end, end);
+    isRenewing = true;
+    replace(reopen).then(end, end);
   };
   const gauges = new GaugeReader(() => show, renew);
   return {
