@@ -22,7 +22,7 @@ const READ: Readonly<Record<string, string>> = {
   "studio/handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
   "studio/handler/create-handler.ts refused message": "of a refusal that studio/served/for-callers.ts made",
   "studio/mcp/person.ts askedOf message": "of an open decision: the author's question",
-  "studio/mcp/transports.ts refuse message": "of a refusal that was made there",
+  "studio/mcp/transports.ts refused message": "of a refusal that was made there",
   "studio/mcp/transports.ts startHttp String of an error": "for the log of who started the server",
   "studio/mcp/session.ts AgentSession.drive String of an error": "for the log of who started the server",
   "studio/mcp/tasks.ts taskOf message": "of a document for callers",
