@@ -79,9 +79,9 @@ export interface Studio extends AsyncDisposable {
     options?: QuoteOptions,
   ): Promise<void>;
   /**
-   * Runs the pipeline many times on a separate service. Each time, the engine is killed at another journal commit or
-   * request, and a new engine resumes the run. Throws AssertionError if a run ends with other jobs, charges, values or
-   * files than a run without kills.
+   * Runs the pipeline many times on a separate service. Each time, the engine is killed at a different journal commit
+   * or request, and a new engine resumes the run. Throws AssertionError if a run's jobs, charges, values or files
+   * differ from those of a run without kills.
    */
   assertSurvivesKills<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,

@@ -128,7 +128,7 @@ export interface FileRow {
   readonly title?: string | undefined;
   readonly tags?: RunOptions["tags"];
   readonly line: number;
-  /** Ids that the run would have with another id column. */
+  /** Ids that the run would have with a different id column. */
   readonly otherIds: readonly string[];
 }
 

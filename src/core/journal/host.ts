@@ -25,7 +25,7 @@ export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
-/** Returns true only if the holder's process has certainly ended. */
+/** Returns true only if the holder's process has definitely ended. */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
@@ -109,7 +109,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** Returns null if there is no such process, and an empty text if its start time is unknown. */
+/** Returns null if there is no such process, and an empty string if its start time is unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;

@@ -4,7 +4,10 @@ import type { Commit, CommitOutcome, SpendingGuard, SpendingScope } from "./stor
 
 export interface AccountMoney {
   committedMicros(scope: SpendingScope): number;
-  /** Returns the money that a balance does not include yet. `mark` is the charge counter, read before the balance. */
+  /**
+   * Returns the total of the charges that a balance does not include yet. `mark` is the value of the charge counter
+   * before the balance was read.
+   */
   unseenMicros(mark: number): number;
 }
 

@@ -83,7 +83,10 @@ export interface AttemptState extends Awaited {
   error: JournalError | null;
   /** Time of the first send, in epoch milliseconds on this machine's clock. */
   intendedAt: number | null;
-  /** Time of the last recorded send, in epoch milliseconds. More sends may follow within {@link RESENT_EVERY_MS}. */
+  /**
+   * Time of the last recorded send, in epoch milliseconds. More sends may follow within {@link RESENT_EVERY_MS},
+   * without being recorded.
+   */
   lastSentAt: number | null;
   /** Earliest and latest possible time of a send, on the service's clock; null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;

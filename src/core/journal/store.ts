@@ -289,7 +289,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   close(): Promise<void>;
 }
 
-/** When an engine must continue a run, and the facts that it needs then. */
+/** When an engine must continue a run, and what it needs to know to do so. */
 export interface Wake {
   /** When the run is due, in epoch milliseconds; null if only a message makes it due. */
   readonly at: number | null;

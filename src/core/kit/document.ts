@@ -2,9 +2,9 @@ import { redactUrls } from "./clean-text.ts";
 import { formatUsd } from "./money.ts";
 
 /**
- * Converts an object of the library to a JSON document for programs: names in snake_case, amounts as decimal strings of
- * US dollars, instants as ISO 8601. Data of users and of the service keeps its names. Removes queries from URLs, except
- * in fields whose name ends in `url`.
+ * Converts a library object to a JSON document for programs. Names are in snake_case, amounts are in US dollars as
+ * decimal strings, and times are in ISO 8601. Names inside data from users or the service stay unchanged. Queries are
+ * removed from URLs, except in fields whose name ends in `url`.
  */
 export function toDocument(value: unknown, key = ""): unknown {
   if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);

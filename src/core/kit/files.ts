@@ -30,7 +30,7 @@ export function readJsonFile(path: string): unknown {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
-/** Temporary files of this age certainly belong to dead processes. */
+/** Temporary files at least this old can only belong to dead processes. */
 export const LEFTOVER_MS = HOUR_MS;
 
 /** Makes a rename in this folder survive a power failure. */
@@ -75,7 +75,8 @@ export async function removeTemporaries(
 }
 
 /**
- * Writes a file that a user named: a plain file atomically, anything else (device, pipe, link) without replacing it.
+ * Writes to a path that a user gave. Replaces a plain file atomically, and writes to anything else (device, pipe, link)
+ * in place.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const before = await lstat(path).catch(() => null);

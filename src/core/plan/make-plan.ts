@@ -303,7 +303,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports circles: steps of the expansion that use a step which waits for the expansion. */
+/** Reports cycles: steps of the expansion that use a step that waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],

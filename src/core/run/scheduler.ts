@@ -32,7 +32,7 @@ const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** The facts on which every decision depends. If one of them changes, all steps are decided again. */
+/** The facts on which every decision depends. If one of them changes, all steps are reconsidered. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -50,7 +50,7 @@ export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
-/** Makes the decisions for a run. After most events, it decides only the steps that may be affected. */
+/** Makes the decisions for a run. After most events, it reconsiders only the steps that may be affected. */
 export class Scheduler {
   readonly #state: RunState;
   #index: RunIndex | null = null;
@@ -200,7 +200,7 @@ export class Scheduler {
     if (wakeAt !== null) this.#timers.push({ at: wakeAt, node });
     if (isWatching) this.#watching.add(node);
     else this.#watching.delete(node);
-    // A step that waits for other steps needs no queue, because it is decided again when these steps end.
+    // A step that waits for other steps needs no queue, because it is reconsidered when these steps end.
     node.queue = blockedBy === null || node.openSources > 0 ? null : this.#queueOf(plan, blockedBy);
     node.queue?.push(node);
   }

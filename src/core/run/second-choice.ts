@@ -73,7 +73,7 @@ function hasBegun({ startedAt, attempts }: StepState): boolean {
   return startedAt !== null || attempts.length > 0;
 }
 
-/** Returns how an option ended. It was not needed, because moderation had not refused the original prompt. */
+/** Returns the outcome of an option that was not needed, because moderation had not refused the original prompt. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };

@@ -84,8 +84,8 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 /** Types of commands that only poll, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
 /**
- * Returns the ids of the commands that poll for the steps' open requests. If `all` is true, these include commands that
- * receive the response themselves, whose type is the kind of their step.
+ * Returns the ids of the commands that poll for the steps' open requests. If `all` is true, also includes commands that
+ * receive the response themselves. Such a command has the kind of its step as its type.
  */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {

@@ -61,7 +61,7 @@ export function runDocument(
   };
 }
 
-/** Returns the fields of a run that the operator and callers both get, except texts. */
+/** Returns the fields that a run's documents for the operator and for callers share. Messages are not among them. */
 export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "message">) {
   return {
     id: run.id,

@@ -22,7 +22,7 @@ export function weightOf(text: string): number {
 /** The end of a line moves by at most this many seconds to reach a pause. */
 const PAUSE_WORTH = 1.2;
 
-/** Estimates the end of each line from the line's length, and moves it to a pause that is near. */
+/** Estimates the end of each line from the line's length, and moves it to a nearby pause. */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
   const total = spoken(speech);

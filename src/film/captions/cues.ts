@@ -19,7 +19,7 @@ interface CueLimits {
 const BESIDE = 22;
 const MOST_READ = 42;
 
-/** `size` is the text height as a fraction of the shorter side, `most` the requested line length. */
+/** `size` is the text height as a fraction of the shorter side. `most` is the requested maximum line length. */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
   { size = 0.05, most = MOST_READ }: { readonly size?: number | undefined; readonly most?: number | undefined } = {},

@@ -23,7 +23,7 @@ export interface Checks {
    * checks have passed.
    */
   readonly judge?: Judge | LanguageJudge;
-  /** Version of `judge`. Change it when `judge` looks for other things. Default `"1"`. */
+  /** Version of `judge`. Change it when `judge` looks for different things. Default `"1"`. */
   readonly version?: string;
 }
 

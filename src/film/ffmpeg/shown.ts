@@ -1,6 +1,9 @@
 import type { Orientation } from "../../core/kit/media-headers.ts";
 
-/** Colors of a stream, with ffprobe's names. If the file declares none, these are the colors that players assume. */
+/**
+ * Color properties of a stream, under ffprobe's names. If the file declares none, these are the ones that players
+ * assume.
+ */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;

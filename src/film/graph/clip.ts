@@ -25,7 +25,7 @@ export interface Clip extends Probed {
 const MOST_FPS = 120;
 /** Maximum duration of one frame, as a fraction of the maximum duration of the file. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** A file is incomplete if its header states this many seconds more than its frames last. */
+/** A file is incomplete if the duration in its header exceeds that of its frames by more than this many seconds. */
 const MOST_APART = 0.5;
 
 /** Reads all packets of a clip without decoding them. @throws FilmError if the clip is incomplete or too long */

@@ -15,7 +15,7 @@ export const SUBTITLE_PART = 0.7;
 export const MOST_TITLE_LINES = 2;
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** A line is higher than its text, because fonts need more space. */
+/** A line is taller than its text, because fonts need more space. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }

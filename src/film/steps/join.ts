@@ -42,7 +42,7 @@ export interface JoinOptions extends StepFields, LengthOption {
   readonly fit?: Fit;
   /** Frames per second. Default: the first clip's frame rate. */
   readonly fps?: number;
-  /** Length of the cross-fades between clips, in seconds. Each shortens the film by its length. Default 0. */
+  /** Length of the cross-fades between clips, in seconds. Each makes the film shorter by this length. Default 0. */
   readonly fade?: number;
   /** Length of the fade from black at the start, in seconds. Default 0. */
   readonly fadeIn?: number;

@@ -59,7 +59,8 @@ export interface EndCard {
   /** Seconds for which the card is shown. Default 2. */
   readonly seconds?: number;
   /**
-   * Length of the cross-fade from the film to the card, in seconds. It shortens the film by its length. Default 0.3.
+   * Length of the cross-fade from the film to the card, in seconds. The film becomes shorter by this length. Default
+   * 0.3.
    */
   readonly fade?: number;
 }

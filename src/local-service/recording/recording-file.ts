@@ -10,7 +10,7 @@ import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAs
 /** A recording's folder or port cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
-  /** The command to run next, or null for the usual command of the error code. */
+  /** The command to run next, or null for the error code's default command. */
   readonly next: string | null;
 
   constructor(message: string, { next, ...options }: { readonly next?: string; readonly cause?: unknown } = {}) {
@@ -33,7 +33,7 @@ export class RecordingFile {
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last response to each request. An equal response is not written again. */
+  /** The last response to each request. An identical response is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
   readonly #jobs = new Set<string>();

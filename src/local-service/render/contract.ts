@@ -1,4 +1,7 @@
-/** Kinds of output. `sound` is music, noise or a changed recording. `voice` is a voice profile, which has no file. */
+/**
+ * Kinds of output. `sound` is music, a sound effect or a modified recording. `voice` is a voice profile, which has no
+ * file.
+ */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
 /** A media file that an input refers to, with its measured properties. */

@@ -15,7 +15,7 @@ export class RequestError extends Error {
   /** Reference to the entry in the server's log. Null if nothing was logged. */
   readonly reference: string | null;
 
-  /** The quote to agree to, if the start was refused because agreement is missing. Otherwise null. */
+  /** The quote to agree to, if the run was not started because the user had not agreed to a quote. Otherwise null. */
   readonly quote: QuoteDocument | null;
 
   constructor(

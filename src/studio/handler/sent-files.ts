@@ -8,7 +8,7 @@ import { isRunId } from "../../core/kit/file-name.ts";
 import type { Showrunner } from "../../index.ts";
 import { inTurn, keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** Interval of the search for expired files, and minimum age of leftovers. */
+/** How often to search for expired files, and the minimum age of leftovers. */
 const SWEEP_MS = HOUR_MS;
 /** Copies are removed this long after their file, because late copies can appear. */
 const COPIES_MS = 2 * HOUR_MS;
@@ -65,7 +65,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** `owner` is safe as a folder name. */
+  /** `owner` must be safe to use as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }

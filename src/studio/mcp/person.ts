@@ -11,7 +11,9 @@ import type { WaitingDecision } from "../../core/view/index.ts";
 import type { AgentSession, Decision } from "./session.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The agent's program shows the questions itself, so the model cannot answer them. */
+/**
+ * Asks the person who uses the agent. The agent's client shows the questions itself, so the model cannot answer them.
+ */
 export interface Person {
   /** Returns the answers by field. @throws ToolError if the user declines or does not answer */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;

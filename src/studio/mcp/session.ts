@@ -150,7 +150,7 @@ export class AgentSession {
     });
   }
 
-  /** Throws if the decision would spend more than the agent may spend when it starts a run. */
+  /** Throws if the decision would exceed the limits for starting a run. */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);

@@ -99,7 +99,7 @@ function noFile(step: string) {
 
 /** A local media file that a pipeline takes as input. */
 export interface FileInput<K extends MediaKind = MediaKind> {
-  /** The path as given. A relative path starts at the run's working directory. */
+  /** The path as given. A relative path is resolved against the run's working directory. */
   readonly path: string;
   readonly kind: K;
 }

@@ -76,8 +76,9 @@ interface OwnJob {
 export interface ReconcileReport {
   readonly runs: readonly string[];
   /**
-   * Jobs that no run in this journal started, but that were created with a compared run's model during that run or
-   * within ten minutes of it. Jobs created during a run come first. Another journal may have started them.
+   * Jobs that no run in this journal started; a run in another journal may have started them. Each job uses the same
+   * model as a compared run, and was created during that run or within ten minutes of it. Jobs created during a run
+   * come first.
    */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */

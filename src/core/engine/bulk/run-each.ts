@@ -28,7 +28,7 @@ export interface RowOutcome {
   readonly id: string;
   /**
    * The status of the row's run, or one of these: `refused` (an error prevented the run), `waiting` (the run was not
-   * started), `handed` (an engine executes the run).
+   * started), `handed` (an engine is executing the run).
    */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;

@@ -407,7 +407,7 @@ class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** Returns the inbox entries. Leaves entries for which `isPending` returns true to a later call. */
+  /** Returns the inbox entries, except those for which `isPending` returns true. A later call returns these. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];

@@ -144,7 +144,7 @@ export function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">)
   return pause.resumeAt === null ? null : "cap";
 }
 
-/** Waits at most `forMs` for the end of a pause. Returns true if the run can continue, or a message for it arrived. */
+/** Waits up to `forMs` for a pause to end. Returns true if the run can continue, or if a message for it has arrived. */
 export async function awaitPauseEnd(
   { clock, store, client }: { readonly clock: Clock; readonly store: JournalStore; readonly client: Client },
   { runId, pause }: RunState,

@@ -118,7 +118,10 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Keeps a verified file verified while `change` changes its times. `change` must not affect its content. */
+  /**
+   * If a file has been verified, it stays so while `change` modifies its timestamps. `change` must not modify its
+   * content.
+   */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));

@@ -25,7 +25,7 @@ export interface SpendingLimits {
 
 /** What an account's runs in one journal have spent, and the limits that this process sets for them. */
 export interface SpendingTotals {
-  /** The cap on all runs over all time. Null if there is none. */
+  /** The all-time cap across all runs. Null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
   /** Caps with a tag or a period, and the amounts spent under them. Caps on `tag=*` are in `capsPerValue`. */

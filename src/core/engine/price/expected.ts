@@ -19,7 +19,7 @@ type StepAt = (path: string) => PlanStep | undefined;
 /** An expected property, such as the duration, of media that do not exist yet. */
 export interface Expected {
   readonly value: number;
-  /** The actual value may be up to this factor larger or smaller. */
+  /** The actual value may be larger or smaller by up to this factor. */
   readonly factor: number;
   /** What the expectation is based on, for messages. Null for a guess. */
   readonly why: string | null;

@@ -75,7 +75,7 @@ export function unlistedChats(chats: readonly string[], catalog: Catalog): reado
 }
 
 /**
- * Returns the plan's total price. The minimum includes only steps that certainly run; the maximum assumes the most
+ * Returns the plan's total price. The minimum includes only steps that are sure to run; the maximum assumes the most
  * expensive choices.
  */
 export function total(

@@ -184,7 +184,10 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
   return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
 }
 
-/** Returns null if the asset is certainly gone. Throws other errors, because they must not lead to a new paid job. */
+/**
+ * Returns null if the asset definitely no longer exists. Throws other errors, because they must not lead to a new paid
+ * job.
+ */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
   const isMediaServer = error instanceof DownloadError && answer === "no envelope 4xx";

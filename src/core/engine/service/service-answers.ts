@@ -243,8 +243,8 @@ export class ServiceWatch {
   }
 
   /**
-   * Counts a failed command. Returns how long the command waits before it is issued again. If the service has been
-   * unavailable for too long, the events pause the run.
+   * Counts a failed command. Returns how long to wait before the command is issued again. If the service has been
+   * unavailable for too long, the returned events pause the run.
    */
   failed(
     id: string,

@@ -123,8 +123,8 @@ export interface Showrunner {
   /** Continues a run where its journal ends, with results of unknown type. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Returns a handle for any run, even if another process is executing it. The handle only follows the run. Its
-   * `result()` settles when the run ends or pauses. `pipeline` only determines the result's type. Throws
+   * Returns a handle for any run, even if another process is executing it. The handle follows the run without executing
+   * it. Its `result()` settles when the run ends or pauses. `pipeline` is used only for the result's type. Throws
    * {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(

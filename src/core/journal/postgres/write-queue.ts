@@ -168,7 +168,7 @@ export interface WireTake extends AnyWire {
 }
 
 interface WireCommit extends AnyWire {
-  /** Id of this write. Repetitions of the write have the same id. */
+  /** Id of this write. Retries of the write have the same id. */
   readonly write: string;
   /** The `write` of the run's previous write, if this process made it. */
   readonly after_write?: string;

@@ -168,7 +168,8 @@ function whyBad({ index, status, error }: OutputState): string {
 }
 
 /**
- * Returns whether the output is certainly erased on the service. The two clocks may differ, so the earlier time counts.
+ * Returns whether the service has definitely erased the output. Uses the earlier of this machine's and the service's
+ * time, because their clocks may differ.
  */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);

@@ -158,7 +158,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** Contains only the returned files, under the names that the pipeline gives them. */
+/** Builds the report for a client. It shows only the returned files, under the names that the pipeline gives them. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },

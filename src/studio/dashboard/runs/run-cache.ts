@@ -20,7 +20,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** Returns a cached value. There is one value for each `of`, until the run or `more` changes. */
+  /** Returns the value cached for the run and `of`. Calls `find` again once the run or `more` has changed. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,

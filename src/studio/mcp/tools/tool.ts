@@ -46,7 +46,7 @@ const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
 const LEAST_FIELDS = 20;
 
-/** Cleans text from outside, and shortens lists until the result is short enough. */
+/** Cleans text from external sources, and shortens lists until the result is short enough. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {
