@@ -9,7 +9,7 @@ import { openFakeShow } from "../../support/fake-showrunner.ts";
 const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["pipeline(", /Defines a pipeline\. Throws/],
   ["job(", /Adds a paid job/],
-  ["upload(", /Adds a file to send to the service, free of charge/],
+  ["upload(", /Adds a file for jobs and tasks, free of charge/],
   ["chat(", /Adds a request to a chat model\. It runs at least once/],
   ["task(", /Adds a local function\. It runs again after a crash/],
   ["approve(", /Adds an approval/],
