@@ -177,7 +177,7 @@ const VALUES: Readonly<Record<string, string>> = {
   SHOWRUNNER_CAP_TIME_ZONE: "a time zone, such as Europe/Berlin",
 };
 
-/** Returns what to set if a variable or the base URL is wrong, because the command's help does not say it. */
+/** Returns what to set if a variable or the base URL is wrong. The command's help does not explain this. */
 function cureOf(typed: string): string | null {
   if (typed === "--base-url") return "use the service's v3 address: --base-url https://host/v3";
   if (!typed.startsWith("SHOWRUNNER_")) return null;

@@ -146,7 +146,10 @@ function fieldOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Returns true if the provider itself, and not only the AI SDK package, reported this status of the work. */
+/**
+ * Returns true if the provider itself reported this status of the job. The AI SDK package alone may report it for other
+ * reasons, such as a failed status request.
+ */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
   if (status === "pending") return declared === null || reply === null || declared.read(reply) === "pending";

@@ -31,7 +31,7 @@ export interface KillReport {
   /** Number of paid jobs in each run, not counting chats. */
   readonly jobs: number;
   readonly files: number;
-  /** Number of chat requests that were repeated after kills, in all runs. Chats have no idempotency key. */
+  /** Number of chat requests that were resent after kills, in all runs. Chats have no idempotency key. */
   readonly repeatedChats: number;
 }
 
@@ -141,7 +141,10 @@ async function lifeWithDeathAt(
   }
 }
 
-/** Returns whether a kill lost the request for a rewritten prompt, which Showrunner never repeats. */
+/**
+ * Returns whether the request for a rewritten prompt was lost because the process was killed. Showrunner never resends
+ * such a request.
+ */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;

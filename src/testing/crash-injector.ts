@@ -5,8 +5,8 @@ import type { JournalStore } from "../index.ts";
 type Controller = Dispatcher.DispatchController;
 
 /**
- * The nth time that a run passes this boundary. Unlike the number of a boundary, a moment is the same each time the
- * pipeline is run.
+ * The nth time that a run passes the boundary `point`. Unlike the position of a boundary in the whole run, a moment
+ * stays the same when the pipeline is run again.
  */
 export interface Moment {
   readonly point: string;

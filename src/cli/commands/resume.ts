@@ -298,7 +298,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"
   );
 }
 
-/** Returns `agreed` if the user consented on the terminal. */
+/** Returns `agreed` if the user agreed to the changes in the terminal. */
 async function sayDrift(
   drift: Drift,
   context: Context,

@@ -11,7 +11,7 @@ const KINDS = {
   otio: { begins: /^\s*\{.*"OTIO_SCHEMA"/s, named: "a timeline" },
 } as const;
 
-/** Refuses to overwrite a file of another kind, because the name may be mistyped. */
+/** Refuses to overwrite a file of a different kind, because the name may be mistyped. */
 export async function writtenFile(
   cwd: string,
   { flag, path, kind }: { readonly flag: string; readonly path: string; readonly kind: keyof typeof KINDS },
@@ -28,7 +28,10 @@ export async function writtenFile(
 
 const HEAD_BYTES = 4096;
 
-/** Returns "" if writing to the path would overwrite no content, and null if it is a folder. */
+/**
+ * Returns the start of the file's content: "" if writing to the path would not overwrite anything, null if the path is
+ * a folder.
+ */
 export async function headOf(file: string): Promise<string | null> {
   const found = await stat(file).catch(() => null);
   if (found?.isDirectory()) return null;

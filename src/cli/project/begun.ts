@@ -75,7 +75,7 @@ export async function refuseObstacles(folder: string, paths: Iterable<string>): 
   }
 }
 
-/** Returns `kept` if a file with other content exists. */
+/** Writes the file unless it exists. Returns `kept` if the existing file has different content. */
 export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "unchanged" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {

@@ -10,7 +10,7 @@ export interface Suggesting {
   readonly flags: readonly string[];
 }
 
-/** Splits a suggestion into the command to paste and a remark, and adds flags. */
+/** Splits a suggestion into the command to paste and a note, and adds flags to the command. */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
   const lines = note === undefined ? [first] : [first, note];
@@ -25,7 +25,7 @@ export function inSentence(text: string, flags: readonly string[]): string {
   return journal === undefined ? text : text.replace(WITHIN, (command) => `${command} ${journal}`);
 }
 
-/** Joins a command and its remark into the text that {@link nextLines} splits. */
+/** Joins a command and its note into the text that {@link nextLines} splits. */
 export function commandLine({ command, note }: { readonly command: string; readonly note: string | null }): string {
   return visible(note === null ? command : `${command}   (${note})`);
 }

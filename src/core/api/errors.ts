@@ -122,7 +122,7 @@ const wireError = wire(
     /** A human-readable message. Programs should check `code`. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
-    /** Milliseconds to wait before repeating the request; null if the service states none. */
+    /** Milliseconds to wait before retrying the request; null if the service specifies no delay. */
     retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
     param: text,
     details: optional(arrayOf(detail)),

@@ -14,7 +14,7 @@ import { type Combination, combinationTable } from "./combination-table.ts";
 export interface CatalogChange {
   readonly model: string;
   readonly field: string | null;
-  /** True if an input that was valid may now be rejected or have another effect. */
+  /** True if an input that was valid may now be rejected or have a different effect. */
   readonly isBreaking: boolean;
   readonly message: string;
 }

@@ -95,7 +95,7 @@ export function outputsLiveMs(baseUrl: string): number {
 }
 
 /**
- * Returns the address that was probably meant. It ends at the version in the address, or gets a version if there is
+ * Returns the address that was probably meant: the given one cut off after its version, or with `/v3` added if it has
  * none. Null if the address already ends in a version.
  */
 export function likelyAddress(href: string): string | null {

@@ -31,7 +31,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Fields that contain data of a user or of the service. The names in this data are kept. */
+/** Fields that contain data from users or the service. Names inside this data stay unchanged. */
 const foreign: ReadonlySet<string> = new Set([
   ...["input", "value", "newValue", "before", "after", "equals", "body", "schema", "tags"],
   ...["inputSchema", "outputSchema", "labels", "data", "raw"],

@@ -185,7 +185,8 @@ export interface Credentials {
 }
 
 /**
- * Reads a file's content credentials; `unread` if the package for this is not installed. `trust`: certificates as PEM.
+ * Reads a file's content credentials. Returns `unread` if the package that reads them is not installed, and null if the
+ * file has none. `trust`: certificates in PEM format.
  */
 export async function readCredentials(
   path: string,

@@ -5,7 +5,7 @@ export interface JobLimits {
   readonly total: number;
   /** Limits by model id, and by provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** Limits by modality over all providers (`image`, `video`, `audio`, `chat`), and for local functions (`task`). */
+  /** Limits by modality across all providers (`image`, `video`, `audio`, `chat`), and for local functions (`task`). */
   readonly perModality: { readonly [modality: string]: number };
 }
 

@@ -73,7 +73,7 @@ export class DecisionBuilder implements Decision {
     return !this.#money.isBillAwaited(plan);
   }
 
-  /** Returns whether a slot is free. If not, the step is decided again as soon as one is. */
+  /** Returns whether a slot is free. If not, the step is reconsidered as soon as one is. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };

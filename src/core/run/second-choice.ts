@@ -194,7 +194,7 @@ export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: s
   );
 }
 
-/** Returns whether a choice around the step succeeded. If so, nobody needs to act on the step's failure. */
+/** Returns whether a choice that contains the step succeeded. If so, nobody needs to act on the step's failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }

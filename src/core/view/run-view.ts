@@ -149,7 +149,7 @@ export interface RunSummary {
   readonly pipeline: string;
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** `interrupted` means that the run's process ended before the run. */
+  /** `interrupted` means that the run's process ended before the run was finished. */
   readonly status: RunStatus | "interrupted";
   readonly message: string | null;
   readonly pause: PauseState | null;
@@ -250,7 +250,7 @@ export class FoldedRun {
     return folded;
   }
 
-  /** Adds the events of the journal that were not added yet. */
+  /** Adds the journal's events that have not been added yet. */
   async catchUp(journal: Pick<JournalStore, "read">, runId: string): Promise<void> {
     for (;;) {
       const events = await journal.read(runId, { afterSeq: this.#seq, limit: EVENTS_READ_AT_ONCE });

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/files.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Three times 8K. Even a tiny file can claim an image of any size. */
+/** Maximum image size, in pixels: three times 8K. Even a tiny file can claim to contain an image of any size. */
 export const MOST_PIXELS = 100_000_000;
 
 /**

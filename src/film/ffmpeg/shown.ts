@@ -115,7 +115,7 @@ export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: st
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
-/** Converts RGB before scaling, because ffmpeg uses another matrix if it scales and converts in one step. */
+/** Converts RGB before scaling, because ffmpeg uses a different matrix if it scales and converts in one step. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";

@@ -21,7 +21,7 @@ export function even(length: number): number {
 const LEAST = 2;
 
 export const MOST_PIXELS = 8192;
-/** Slightly more than 8K, because encoders keep dozens of frames in memory. */
+/** Maximum frame size of a film, in pixels: slightly more than 8K. Encoders keep dozens of frames in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
 
 export function sizeFault({ width, height }: Pixels): string | null {

@@ -118,7 +118,10 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   return foreseenLength("the audio", { ...pictures, sound }, length);
 }
 
-/** Returns when the audio ends. If `length` is `sound`, the film's own audio counts only if nothing was added. */
+/**
+ * Returns the time at which the audio ends. If `length` is `sound`, the film's own audio counts only if no audio was
+ * added.
+ */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
   return counted.length === 0 ? null : Math.max(...counted);

@@ -29,7 +29,7 @@ interface Turn {
   readonly turn: string;
   readonly priority: number;
   /**
-   * When the slice became due, in epoch milliseconds. A repeated call keeps this time, and so its place in the queue.
+   * When the slice became due, in epoch milliseconds. A retried call keeps this time, and so its place in the queue.
    */
   readonly since?: number;
 }

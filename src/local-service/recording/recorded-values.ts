@@ -10,7 +10,7 @@ export const OUTPUT_URL = "recorded:output";
 
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** First parts of the paths that are recorded. Other parts of the API concern credentials and webhooks. */
+/** First segments of the paths that are recorded. The rest of the API concerns credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",

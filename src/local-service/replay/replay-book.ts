@@ -221,7 +221,7 @@ export class ReplayedJob {
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** Returns whether no response is left, although the job has not ended. */
+  /** Returns whether the recording ran out of responses before the job ended. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;

@@ -60,7 +60,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts for a delivery. A redelivery gets this number again. */
+/** Maximum number of attempts for a delivery. A redelivery may use as many again. */
 export const MAX_ATTEMPTS = 12;
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
@@ -220,7 +220,7 @@ export function webhookTables(db: Statements) {
         jobId,
       ),
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Includes deliveries whose attempt was interrupted by the end of a process. */
+    /** Includes deliveries whose attempt was interrupted because the process ended. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

@@ -173,7 +173,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Returns the level with the most matches in `words`, if the slug contains the whole level. */
+/** Returns the quality level that shares the most words with `words`. The slug must contain all words of the level. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],

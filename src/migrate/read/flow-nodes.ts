@@ -47,7 +47,7 @@ function quoted(text: string): string {
   return result;
 }
 
-/** Outside strings, two braces before a key start an object. */
+/** Outside a string, `{{` before a quoted key starts an object, not a template. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }

@@ -145,7 +145,7 @@ export class SentFiles {
     });
   }
 
-  /** `decide` returns the mark to leave, or null to keep the file. */
+  /** `decide` returns null to keep the file. `mark` is the name of an empty file to leave in its place. */
   async #remove(
     owner: string,
     sha256: string,

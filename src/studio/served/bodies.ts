@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { badRequest, cutShort, Refusal } from "./for-callers.ts";
 import { essence } from "./http.ts";
 
-/** Time limit for a body, because a slow sender would otherwise occupy memory forever. */
+/** Time limit for a body. Without it, a slow sender could occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 type Sent = Pick<Request, "headers" | "body">;

@@ -87,7 +87,7 @@ export interface SubmitOptions extends SendOptions {
 }
 
 /**
- * Submits a job. A failed request is repeated only if it has an idempotency key.
+ * Submits a job. A failed request is retried only if it has an idempotency key.
  * @throws UnknownOutcomeError if a job may exist
  */
 export function submit(

@@ -148,7 +148,7 @@ function contentOf(
   return read.success ? { job: read.data } : null;
 }
 
-/** Verifies all of a delivery except the shape of its body. */
+/** Verifies everything about a delivery except the shape of its body. */
 export function verifySignature(
   delivery: WebhookDelivery,
 ): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {

@@ -95,8 +95,8 @@ export interface DiscardedMedia extends ListedMedia {
 }
 
 /**
- * Removes bytes without a reference in two stages: they are first discarded, and later purged unless a process has
- * asked for them.
+ * Removes unreferenced bytes in two stages: they are first discarded, and later purged unless a process has asked for
+ * them in the meantime.
  */
 export interface MediaGarbage {
   /** Minimum age at which discarded bytes are purged, in milliseconds. */

@@ -14,7 +14,7 @@ export interface Service {
   /** The origin that identifies the service in runs. It stays the same if a local service restarts on another port. */
   readonly origin: string;
   readonly missingKey?: InvalidOptionError | null;
-  /** The error for all calls that need the service, if the options rule out using it. */
+  /** If the options rule out using the service, the error that every call that needs it throws. */
   readonly unusable?: InvalidOptionError;
   close(): Promise<void>;
 }

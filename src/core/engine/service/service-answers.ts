@@ -86,7 +86,7 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "retryLater"; readonly inMs: number }
   /** The command will not be issued again in the current execution of the run. */
   | { readonly end: "deferred" }
-  /** The service was unreachable. The command is retried after growing delays. */
+  /** The service was unreachable. The command is retried with increasing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
    * No request for this job has left this machine in the current execution of the run. The command is retried like one

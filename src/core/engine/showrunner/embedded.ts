@@ -342,7 +342,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** Returns a clock that machines sharing the journal have in common; `clock` if the journal has none. */
+/** Returns the clock shared by all machines that use the journal; `clock` if the journal has none. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

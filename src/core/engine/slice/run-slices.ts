@@ -296,9 +296,9 @@ export interface SliceOptions {
   /** Finds the code of local functions. By default, steps that need code are left to other processes. */
   readonly findPipeline?: FindPipeline | undefined;
   /**
-   * Passes a function that may take long to a separate job of the engine, which calls {@link EnginePort.work}. Resolves
-   * once the engine has stored the job. Passing the same work again must have no effect. By default, functions run
-   * within the slice.
+   * Hands a function that may run for a long time to a separate job of the engine. The job calls {@link
+   * EnginePort.work}. Resolves once the engine has stored the job. Handing over the same work again must have no
+   * effect. By default, functions run within the slice.
    */
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
   /** True if delegated work is lost when this process dies. Default false: other processes take it over. */

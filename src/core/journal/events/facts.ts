@@ -62,7 +62,7 @@ export type PauseReason =
   /** Some outputs could not be downloaded. Resuming the run downloads them again without a charge. */
   | "files"
   | "unresolved"
-  /** A chat request was never answered, and repeating it may cost money again. */
+  /** A chat request was never answered, and resending it may cost money again. */
   | "unanswered"
   /** The run waits only for requests that exceeded their time limit. */
   | "late"
@@ -200,7 +200,7 @@ export interface RunPlanned {
   readonly reuse?: true;
   /** The profile that was applied to the plan. */
   readonly profile?: AppliedProfile;
-  /** All edits of steps' inputs so far, applied after the profile. */
+  /** All edits to steps' inputs so far, applied after the profile. */
   readonly edits?: StepEdits;
   /** All text replacements in steps' inputs so far, in order. */
   readonly texts?: readonly TextChange[];
@@ -234,7 +234,7 @@ export interface RunReplanned {
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input, if it changed. */
   readonly input?: Json;
-  /** New edits of steps' inputs, with the reason for them. */
+  /** New edits to steps' inputs, with the reason for them. */
   readonly edited?: {
     readonly steps: StepEdits;
     /** Text replacements that may apply to any step's inputs. */

@@ -31,7 +31,7 @@ export type SubmitEvent = OfAttempt &
     /** The submit request was sent, but it is unknown whether a job was created. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** The submission created no job, and will be repeated. */
+    /** The submission created no job, and will be retried. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";

@@ -78,7 +78,7 @@ export class Database {
     return text;
   }
 
-  /** Runs a statement, and repeats it after a lost connection. `values` may depend on whether it is repeated. */
+  /** Runs a statement, and retries it if the connection is lost. `values` may depend on whether it is a retry. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;

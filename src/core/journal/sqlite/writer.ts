@@ -16,7 +16,7 @@ interface Pending {
 /** Larger transactions would block the event loop for too long. */
 const largestGroup = 256;
 
-/** Writes to the database. Requests of one turn of the event loop share a transaction and an fsync. */
+/** Writes to the database. Writes requested in the same turn of the event loop share a transaction and an fsync. */
 export class Writer {
   readonly #db: Database;
   readonly #busyRetry: BusyRetryOptions;

@@ -25,7 +25,7 @@ export interface ChatStep extends StepBase {
   /** How many times an answer that does not match the schema may be sent back to be repaired. */
   readonly repairs: number;
   /**
-   * True if an unanswered request is never repeated, because it may have been charged. If absent, Showrunner may repeat
+   * True if an unanswered request is never resent, because it may have been charged. If absent, Showrunner may resend
    * the request.
    */
   readonly once?: true;

@@ -182,7 +182,7 @@ function quoteAgain(plan: JobStep, step: StepState, failed: AttemptState, builde
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: failed.n + 1, costMicros, basis });
 }
 
-/** Fails a step that was not sent if the service has been away for too long and another option exists. */
+/** Fails an unsent step once the service has been unavailable for `awayMs`, so that the next option can start. */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

@@ -9,7 +9,7 @@ import { beginUnquoted, type PaidKind, paidKind, type Retry } from "./paid.ts";
 
 export const UNANSWERED = "UNANSWERED";
 export const AWAY = "PROVIDER_AWAY";
-/** How often a request is tried if the provider keeps refusing it. A refused request costs nothing. */
+/** How many times a request is tried if the provider keeps refusing it. A refused request costs nothing. */
 const FREE_TRIES = 6;
 /** After this many lost responses, even a repeatable request is not sent again. */
 const MOST_LOST = 3;

@@ -84,7 +84,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   return { ...found, samples: stated || found.samples };
 }
 
-/** Returns silence if no decoder is available, as for AAC. */
+/** Reads a track. If no decoder is available, as for AAC, the track counts as silence. */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();

@@ -132,7 +132,7 @@ export function planView(quote: Quote) {
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
-    /** Outputs that may expire before use and would have to be paid again. */
+    /** Outputs that may expire before use and would have to be paid for again. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)

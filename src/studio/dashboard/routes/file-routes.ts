@@ -154,7 +154,7 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** For larger files, people enter a path. */
+/** Maximum size of a file that can be picked in the browser. For larger files, people enter a path. */
 const MOST_BYTES = 2 ** 31;
 
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {

@@ -7,7 +7,7 @@ export function runCosts({ steps, removed }: RunView) {
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
-/** Attempts of tasks (`try`) cost nothing. */
+/** Task attempts (`try`) cost nothing. */
 export function isBilled({ kind }: Pick<StepView["attempts"][number], "kind">): boolean {
   return kind !== "try";
 }

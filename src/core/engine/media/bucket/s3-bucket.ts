@@ -328,7 +328,7 @@ export interface Timeouts {
   /** Maximum time until the server starts to respond to any other request, including the time to send it. */
   readonly answerMs: number;
   readonly idleMs: number;
-  /** Maximum number of attempts per request. A request that times out is repeated only once. */
+  /** Maximum number of attempts per request. A request that times out is retried only once. */
   readonly attempts: number;
 }
 
