@@ -96,7 +96,10 @@ function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
   };
 }
 
-/** Errors of fal's queue that end the work. Others, such as `internal_error`, may concern only the status request. */
+/**
+ * Errors from fal's queue that mean that the job has ended. Others, such as `internal_error`, may concern only the
+ * status request.
+ */
 const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "request_timeout",
   "startup_timeout",
@@ -159,7 +162,7 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 
 /** Facts from a provider's own documentation that allow stronger guarantees. */
 interface DeclaredProvider {
-  /** Header for the idempotency key, which works only for work that is polled later. */
+  /** Header for the idempotency key. It is supported only for jobs that are polled later. */
   readonly startKey?: { readonly header: string; readonly source: string };
   /** Path of the charge in `providerMetadata`. The charge is in US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };

@@ -77,7 +77,10 @@ export interface MigrateOptions {
   readonly catalog: Catalog;
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Accepted losses of media, prompts, shots and voices, each as its decision's `answer.key`. Default: none. */
+  /**
+   * Accepted losses of media, prompts, shots and voices, identified by the `answer.key` of their decisions. Default:
+   * none.
+   */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default: `migrated`. */
   readonly name?: string | undefined;

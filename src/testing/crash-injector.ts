@@ -92,7 +92,9 @@ export class CrashInjector {
     };
   }
 
-  /** Waits for all requests except streams, so that no response reaches a later process. */
+  /**
+   * Waits until all requests except streams have ended. Then the service has received every write of a killed process.
+   */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();
   }

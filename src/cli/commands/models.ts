@@ -144,7 +144,7 @@ async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Pr
   );
 }
 
-/** `lost` says that the earlier catalog was damaged. */
+/** `lost` is the message to show if the previous catalog was damaged, otherwise null. */
 async function previousCatalog(
   file: string,
 ): Promise<{ readonly previous: Catalog | null; readonly lost: string | null }> {

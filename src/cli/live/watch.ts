@@ -5,7 +5,7 @@ import { type Held, limitWaitMs, redrawOn, sayLimitWaits } from "./redraw.ts";
 import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
-  /** Events up to this sequence number print no line. */
+  /** Events up to and including this sequence number are not printed. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
   readonly pace?: (() => Pace) | undefined;

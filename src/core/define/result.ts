@@ -101,7 +101,7 @@ export type ResultOf<R> = R extends UploadHandle
           : ResultByYield[Y]
         : { readonly [K in keyof R]: ResultOf<R[K]> };
 
-/** Maps what `build` returned to its type in the result of any other run, where missing parts are null. */
+/** Maps what `build` returned to its type in the result of a run that did not succeed. Missing parts are null. */
 export type PartialResultOf<R> = R extends UploadHandle
   ? UploadResult | null
   : R extends Value<infer T>

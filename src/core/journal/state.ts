@@ -91,7 +91,7 @@ export interface AttemptState extends Awaited {
   /** Earliest and latest possible time of a send, on the service's clock; null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
   unresolved: UnresolvedCause | null;
-  /** The job that the service returned, although it may belong to another attempt. */
+  /** The job that the service returned. It may belong to another attempt. */
   namedJobId?: string;
   /** True if a person specified which job belongs to the attempt, or confirmed that it has none. */
   isAdopted?: true;
@@ -102,7 +102,7 @@ export interface AttemptState extends Awaited {
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** How long the provider has returned doubtful responses, in milliseconds. */
+    /** How long the provider has been returning inconclusive responses, in milliseconds. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
     /** True if the provider's responses say nothing about the job. */
@@ -127,7 +127,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** A send that is not recorded follows a recorded send by at most this time. */
+/** For this long after a recorded send, a request may be sent again without recording it. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {
@@ -342,7 +342,7 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** How long the run was active, not counting pauses and times without a process. */
+/** How long the run was active. Excludes pauses and periods when no process was executing the run. */
 interface ActiveTime {
   ms: number;
   since: number | null;

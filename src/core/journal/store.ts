@@ -142,7 +142,7 @@ export type CommitOutcome =
       readonly committed: false;
       readonly reason: "floor";
       readonly headroomMicros: number;
-      /** Charges that the balance does not show yet, without this commit's holds. */
+      /** Charges that the balance does not include yet. This commit's holds are not counted. */
       readonly unseenMicros: number;
     };
 

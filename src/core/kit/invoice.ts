@@ -1,11 +1,11 @@
 // Invoice amounts are exact until they are displayed, and are rounded once.
 
-/** 100 %, in ten-thousandths of a percent. */
+/** 100%, in ten-thousandths of a percent. */
 const WHOLE = 1_000_000n;
 const MICROS_PER_CENT = 10_000n;
 const CENT = WHOLE * MICROS_PER_CENT;
 
-/** Parses `20%` or `12.5` into ten-thousandths of a percent; null if invalid or above 1000 %. */
+/** Parses `20%` or `12.5` into ten-thousandths of a percent; null if invalid or above 1000%. */
 export function parseMarkup(text: string): bigint | null {
   const match = /^(\d{1,4})(?:\.(\d{1,4}))?\s?%?$/.exec(text.trim());
   if (match === null) return null;

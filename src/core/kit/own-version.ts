@@ -21,7 +21,10 @@ export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }
 
-/** True if this package is published on npm; otherwise, its names there may belong to somebody else. */
+/**
+ * True if Showrunner's packages are published on npm. If not, packages of the same names there may belong to somebody
+ * else.
+ */
 export function isPublished(): boolean {
   return ownManifest().published === true;
 }

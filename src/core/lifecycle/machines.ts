@@ -45,8 +45,8 @@ export const outputMachine = setup({
 export const jobMachine = setup({
   types: {
     /**
-     * `open` jobs may exist. `inFlight` jobs are open and need no decision by a person. `accepted` jobs are in flight
-     * and have been acknowledged by the service.
+     * `open`: the job may exist. `inFlight`: the job is open and needs no decision by a person. `accepted`: the job is
+     * in flight and the service has acknowledged it.
      */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as

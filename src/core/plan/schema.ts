@@ -241,8 +241,8 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * Returns whether the model clones voices. The catalog lists such models as audio, so this reads their schemas and
- * name.
+ * Returns whether the model clones voices. The catalog lists voice-cloning models as audio, so this checks the model's
+ * schemas and name.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = fieldTypesOf(outputSchema, "voice_id");

@@ -52,7 +52,7 @@ export function hasNext({ choice, at }: Option): boolean {
 }
 
 /**
- * Returns whether the next option starts if this one is late. If it only rewrites a refused prompt, it does not start.
+ * Returns whether the next option starts if this one is late. An option that only rewrites a refused prompt does not.
  */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;

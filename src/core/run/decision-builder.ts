@@ -164,9 +164,7 @@ export class DecisionBuilder implements Decision {
     else this.wakeNoLater(obstacle.askAgainAt);
   }
 
-  /**
-   * Carries out a refusal that was put off: fails the step or pauses the run. Call this once no step is in progress.
-   */
+  /** Applies a deferred refusal: fails the step or pauses the run. Call this once no step is in progress. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });

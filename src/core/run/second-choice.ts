@@ -18,10 +18,10 @@ type OptionEnd =
   /** The option has not finished, or the bill of its step `unbilled` is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** The next option may start, although this one may still finish. */
+  /** The next option may start, even though this one may still finish. */
   | { readonly is: "late"; readonly why: string }
   | { readonly is: "out"; readonly why: string }
-  /** The option has no result, and the next option may not start. */
+  /** The option has no result, and the next option must not start. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
 function endOf(state: RunState, option: Option): OptionEnd {

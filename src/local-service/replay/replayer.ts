@@ -109,7 +109,7 @@ class Replayer {
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** Clients would otherwise poll forever for an end that is not recorded. */
+  /** Refuses to continue a job whose end was not recorded. Otherwise, clients would poll it forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(

@@ -15,7 +15,7 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** `role` is the file's name if the document has no better one. */
+/** `role` is used in the file's name if the document provides no better name. */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);

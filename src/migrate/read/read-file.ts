@@ -104,7 +104,7 @@ function badLine(bytes: Buffer): number {
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** Accepted losses, each as the `answer.key` of its decision. */
+  /** Accepted losses, identified by the `answer.key` of their decisions. */
   readonly leaveOut: readonly string[];
 }
 

@@ -148,7 +148,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Throws if the value contains a path, because a path could make the pipeline's code read a file of this machine. */
+/** Throws if the value contains a path, because a path could make the pipeline's code read a file on this machine. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

@@ -291,7 +291,7 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** A removal that takes this long belongs to a dead process. */
+/** Returns whether the removal is so old that its process must have died. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;

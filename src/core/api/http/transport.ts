@@ -29,7 +29,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** The client measures time limits itself, so undici must not. */
+/** The client enforces its own time limits, so undici's are disabled. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,

@@ -245,9 +245,9 @@ type Agreeing<H extends One> =
 export interface FirstOfMethod<M> {
   /**
    * Adds options in order. The handle stands for the result of the first option that succeeds. The steps are
-   * `<name>/1/…`, `<name>/2/…` and `<name>/pick`. Normally, an option begins only after the previous option has ended
-   * and has certainly cost nothing. But if a step of the previous option exceeds its `within`, the next option begins
-   * alongside it, and both may be paid for.
+   * `<name>/1/…`, `<name>/2/…` and `<name>/pick`. Normally, an option starts only after the previous option has ended
+   * and is known to have cost nothing. But if a step of the previous option exceeds its `within`, the next option
+   * starts alongside it, and you may pay for both.
    */
   <H extends One>(
     name: string,

@@ -389,7 +389,7 @@ interface Keeping {
 
 const BUSY_EVERY_MS = 50;
 
-/** Reads a run's inbox; while the run is busy, at most every `BUSY_EVERY_MS`. */
+/** Reads a run's inbox; at most once per `BUSY_EVERY_MS` while the run is busy. */
 class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;

@@ -115,7 +115,10 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 
 type Without = { readonly without: EffectResult };
 
-/** Prepares a request. If this fails or the run is stopped meanwhile, returns the effect's result as `without`. */
+/**
+ * Prepares a request. If this fails, or if the run is stopped in the meantime, returns `{ without }` with the result
+ * that ends the effect.
+ */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
   { signal, state }: Pick<EffectContext, "signal" | "state">,

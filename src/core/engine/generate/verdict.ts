@@ -190,9 +190,9 @@ export interface Call {
   readonly isStart: boolean;
 }
 
-const WORDS = new Set(["prompt", "text", "input"]);
-/** Minimum length, in characters, of a text that is recognized as the prompt in any field. */
-const LONG_WORDS = 20;
+const PROMPT_FIELDS = new Set(["prompt", "text", "input"]);
+/** A prompt with at least this many characters, and a space, is recognized in any field. */
+const LONG_PROMPT_CHARACTERS = 20;
 const MEDIUM_CHARACTERS = 64;
 
 /** Returns true if the request starts the work. Only that request contains the call's prompt or media. */
@@ -201,8 +201,8 @@ function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   const { prompt, text } = options;
   const words = prompt ?? text;
   if (typeof words === "string" && words !== "") {
-    const isLong = words.length >= LONG_WORDS && /\s/.test(words.trim());
-    return says(body, (text, field) => (isLong ? text.includes(words) : text === words && WORDS.has(field)));
+    const isLong = words.length >= LONG_PROMPT_CHARACTERS && /\s/.test(words.trim());
+    return says(body, (text, field) => (isLong ? text.includes(words) : text === words && PROMPT_FIELDS.has(field)));
   }
   if (isStart) return true;
   const media = mediaIn(options);

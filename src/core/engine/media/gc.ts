@@ -19,7 +19,7 @@ export interface GcReport {
   readonly runs: readonly string[];
   /** Old finished runs that were kept, because a process is executing them or money is still reserved for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
-  /** Number of requests whose only reusable result was removed, so that a later run has to pay for them again. */
+  /** Number of requests whose only reusable result was removed. A later run must pay for them again. */
   readonly reusable: number;
   /** Media that no run refers to anymore. */
   readonly media: {

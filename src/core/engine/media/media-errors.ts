@@ -78,7 +78,7 @@ export class MediaPathError extends ShowrunnerError {
   readonly code = "MEDIA_PATH";
 }
 
-/** Why a bucket could not be used. Only `busy` and `unreachable` may go away without any change. */
+/** Why a bucket could not be used. Only `busy` and `unreachable` may resolve on their own. */
 export type BucketFailure =
   | "busy"
   | "unreachable"

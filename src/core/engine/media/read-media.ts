@@ -139,7 +139,7 @@ const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;
 
-/** Services often state what was requested, so small differences are accepted. */
+/** Services often report the requested values instead of the actual ones, so small differences are accepted. */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
   if (type !== null && isOtherKind(type, plainType(measured.contentType)!)) {

@@ -349,8 +349,8 @@ export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Returns the delay after a local failure while a provider's result exists only in memory; null after about ten
- * minutes.
+ * Returns how long to wait before retrying after a local failure, if a provider's result exists only in memory. Null
+ * after about ten minutes.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

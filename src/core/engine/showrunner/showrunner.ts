@@ -179,7 +179,7 @@ export interface Showrunner {
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
    * Lists this account's runs that can be resumed and that no process is executing: interrupted runs, paused runs whose
-   * waiting time is over, and paused runs for which a decision has arrived since they were last stopped.
+   * wait is over, and paused runs that have received a decision since they last stopped.
    */
   due(): Promise<readonly RunRow[]>;
   /**

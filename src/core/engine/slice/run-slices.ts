@@ -256,7 +256,7 @@ class StateCache {
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
-  /** Returns the cached state without removing it, for readers that tolerate a change by the next slice. */
+  /** Returns the cached state without removing it. The next slice may change the returned object. */
   peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
     const kept = this.#kept.get(runId);
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;

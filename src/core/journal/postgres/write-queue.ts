@@ -170,7 +170,7 @@ export interface WireTake extends AnyWire {
 interface WireCommit extends AnyWire {
   /** Id of this write. Retries of the write have the same id. */
   readonly write: string;
-  /** The `write` of the run's previous write, if this process made it. */
+  /** Id of the run's previous write, if this process made that write. */
   readonly after_write?: string;
   readonly epoch: number;
   readonly after_seq: number;

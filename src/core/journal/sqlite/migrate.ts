@@ -118,7 +118,7 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
   return steps.length;
 }
 
-/** Returns the journal's version; 0 for an empty database. Throws if the tables do not fit the version. */
+/** Returns the journal's version; 0 for an empty database. Throws if the tables do not match the version. */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
   if (db.isTransaction) return checkLayout(db, path, steps);

@@ -10,7 +10,7 @@ export const OVERSCAN = 0.12;
 
 type Tones = Readonly<Record<string, string>>;
 
-/** `{coat+20}` is the color `coat` made 20 % lighter. */
+/** `{coat+20}` is the color `coat`, lightened by 20%. */
 function inTones(name: Subject, tones: Tones): string {
   const svg = readFileSync(new URL(`./figures/${name}.svg`, import.meta.url), "utf8");
   return svg.replaceAll(/\{(\w+)(?:([+-])(\d+))?\}/g, (_, tone: string, sign: string | undefined, percent: string) => {

@@ -179,7 +179,7 @@ const DEFAULT_LOUDNESS_DB = -20;
 
 interface SpeechOptions {
   readonly voice: VoiceProfile;
-  /** 1 is the voice's normal tempo, and 1.2 is 20 % faster. */
+  /** 1 is the voice's normal tempo, and 1.2 is 20% faster. */
   readonly speed: number;
   /** Below 1, the tempo varies a little between sentences. */
   readonly stability: number;

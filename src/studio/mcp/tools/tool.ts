@@ -12,7 +12,7 @@ export interface Call {
   readonly person: Person | null;
 }
 
-/** Models get the text and images, and programs the structured data. */
+/** Models get the text and images; programs get the structured data. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {

@@ -167,7 +167,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Browsers report a pinch as a turned wheel with Ctrl pressed. */
+/** Browsers report a pinch gesture as a wheel event with Ctrl pressed. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;

@@ -8,7 +8,7 @@ export interface TimeScale {
   readonly folds: readonly Fold[];
   readonly shownMs: number;
   position(at: number): number;
-  /** Returns the time that is `shownMs` milliseconds after the start, without idle periods. */
+  /** Returns the time that is `shownMs` milliseconds after the start, not counting folded idle periods. */
   instant(shownMs: number): number;
 }
 

@@ -19,7 +19,7 @@ export type Route =
       readonly run: string | null;
       readonly pipeline: string | null;
       readonly tag: string | null;
-      /** As `run/step`. If null, the first decision is shown. */
+      /** The decision to show, as `run/step`. If null, the first decision is shown. */
       readonly at: string | null;
     }
   | { readonly screen: "plan" }

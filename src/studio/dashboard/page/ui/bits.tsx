@@ -205,7 +205,10 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** `{ number }` is a column of numbers, and null a column of meters. */
+  /**
+   * A string is the heading of a text column, and `{ number }` that of a numeric column. Null is a column of meters
+   * without a heading.
+   */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;
