@@ -70,7 +70,7 @@ function refused({ status, message }: Pick<Refusal, "status" | "message">): Resp
   return Response.json(body, { status, headers });
 }
 
-/** Creates a server per request, so that nothing is kept for absent agents. */
+/** Creates a server per request, so that no state is kept for agents that have disconnected. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<Response> {
   const request = requestOf(incoming, `http://${incoming.headers.host}${PATH}`);
   // Accepts one message per request, because messages in a list would run in parallel.
