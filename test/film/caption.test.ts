@@ -193,7 +193,7 @@ describe("captions of a film", () => {
   });
 
   test("of a film in which nobody speaks, or of colours that are none, are errors", async () => {
-    await expect(captioned({}, "plain.mp4")).rejects.toThrow(/no speech was found in the film/);
+    await expect(captioned({}, "plain.mp4")).rejects.toThrow(/no speech was found in the video/);
     await expect(captioned({ style: { color: "red" } })).rejects.toThrow(/color is "red"; use a color/);
     await expect(captioned({ style: { fontFile: "/none.ttf" } })).rejects.toThrow(
       /the font file \/none.ttf cannot be read/,

@@ -49,7 +49,7 @@ test("one picture is shown for two minutes at most, or as long as the author say
   const minutes = film("minutes.mkv");
   const asked = make(folder, (task) => thumbnail(task, "x", minutes, {}));
   await expect(asked).rejects.toThrow(
-    "the film shows a single frame for 150 s; if this is intended, set the step's mostSeconds above 7200",
+    "the video shows a single frame for 150 s; if this is intended, set the step's mostSeconds above 7200",
   );
   await expect(make(folder, (task) => thumbnail(task, "x", minutes, { mostSeconds: 10_000 }))).resolves.toBeDefined();
   await expect(make(folder, (task) => thumbnail(task, "x", film("short.mkv"), { mostSeconds: 1 }))).rejects.toThrow();

@@ -49,7 +49,7 @@ describe("showrunner migrate", () => {
         { kind: "voice", count: 1 },
       ],
     });
-    expect(read("report.md")).toContain("credits have no fixed rate");
+    expect(read("report.md")).toContain("credits have no fixed dollar value");
   });
 
   test("writes the same bytes again, and refuses to write over what was edited", async () => {

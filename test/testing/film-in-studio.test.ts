@@ -49,7 +49,7 @@ test("a kill of a request that its provider cannot be asked about is named in on
   });
   const killed = studio.assertSurvivesKills(once, {});
   await expect(killed).rejects.toThrow(
-    /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request whose provider [^\n]*$/,
+    /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request that can be neither looked up [^\n]*$/,
   );
 });
 

@@ -132,6 +132,6 @@ describe("Another account", () => {
     silent.clock.setTimer(30_000, () => void run.stop());
     await during(silent.clock, run.result());
     const error = await refusal(silent, clientOf(silent.paidService, { keyId: "paper-2" }), { accountMoved: true });
-    expect(error.message).toContain("the request of face was never answered");
+    expect(error.message).toContain("the request for face was never answered");
   });
 });

@@ -121,7 +121,7 @@ describe("rerun", () => {
     expect(stopped.report.steps.map(({ status }) => status)).toEqual(["succeeded", "failed", "cancelled", "succeeded"]);
     // The failure would stop the run again before anything else is made.
     await expect(during(clock, show.resume("x", { rerun: ["aside"] }))).rejects.toMatchObject({
-      message: expect.stringContaining("bad failed and stops the run"),
+      message: expect.stringContaining("bad failed, which stops the run"),
       next: "showrunner resume x --rerun bad",
     });
     broken = false;

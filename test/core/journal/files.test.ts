@@ -370,7 +370,7 @@ describe("A journal file", () => {
       await expect(worker.call("open", path)).rejects.toMatchObject({
         code: "JOURNAL_READ_ONLY",
         message: expect.stringContaining(
-          "copy the journal with its log files to another folder and use the copy (--journal FILE)",
+          "copy the journal and its log files to another folder and use the copy (--journal FILE)",
         ),
       });
     });

@@ -83,7 +83,7 @@ async function sessions(budgetMicros: number): Promise<Doors> {
         const input = { prompt: `${prefix} ${key}` };
         const { id: agreed } = await session.quote(at, input, { keep: true });
         return session.start(at, `${prefix}-${key}`, input, { agreed: agreed! }).catch((error: Error) => {
-          expect(error.message).toMatch(/left of this server.s budget|exists with a different plan|is driven by/);
+          expect(error.message).toMatch(/this server's budget has only|exists with a different plan|is driven by/);
           return null;
         });
       },
