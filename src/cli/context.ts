@@ -32,6 +32,7 @@ export async function withShowrunner<T>(
   const { rateLimit, spendingCap, cap, capTimeZone, walletFloor } = flags;
   checkAmount("--spending-cap", spendingCap);
   checkAmount("--wallet-floor", walletFloor);
+  const limit = rateLimit === undefined ? null : parseRateLimit(rateLimit);
   const options: OpenOptions = {
     ...more,
     local,
@@ -48,7 +49,9 @@ export async function withShowrunner<T>(
     inside,
     filesDir: files,
     ...(flags.turns !== undefined && { turns: turnsOf(flags.turns) }),
-    ...(rateLimit !== undefined && { clientOptions: { ...more.clientOptions, pace: { limit: paceOf(rateLimit) } } }),
+    ...(limit !== null && {
+      clientOptions: { ...more.clientOptions, pace: { limit: { requests: limit.requests, perMs: limit.windowMs } } },
+    }),
   };
   const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);
@@ -70,11 +73,6 @@ async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | 
   if (suggestion.length === 0) return null;
   const message = `${error.message} Did you mean ${suggestion.map(visible).join(" or ")}?`;
   return usageError(message, "showrunner runs", error);
-}
-
-function paceOf(text: string): { readonly requests: number; readonly perMs: number } {
-  const { requests, windowMs } = parseRateLimit(text);
-  return { requests, perMs: windowMs };
 }
 
 export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {

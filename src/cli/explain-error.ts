@@ -163,7 +163,7 @@ function typedName({ option }: OfOption, { env = {}, args }: ErrorContext): stri
   const argument = ownEntry(ARGUMENTS, option);
   const variable = `SHOWRUNNER_${name.replaceAll("-", "_").toUpperCase()}`;
   const isFromVariable = env[variable] && !isTyped(name);
-  const isFlag = Object.values(options).some((all) => all.some(({ flags }) => flags.split(" ")[0] === flag));
+  const isFlag = Object.values(options).some((all) => Object.keys(all).some((syntax) => syntax.split(" ")[0] === flag));
   return argument ? `argument ${argument}` : isFromVariable ? variable : isFlag ? flag : option;
 }
 

@@ -132,7 +132,6 @@ function hasDesktop(): boolean {
 
 /** Opens a file without a shell, because its name could contain commands. */
 async function openOnDesktop(file: string): Promise<void> {
-  const { spawn } = await import("node:child_process");
   const openers = { darwin: "open", win32: "explorer.exe" } as const;
   const opener = openers[process.platform as keyof typeof openers] ?? "xdg-open";
   const child = spawn(opener, [file], { detached: true, stdio: "ignore" });

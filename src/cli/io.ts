@@ -36,13 +36,17 @@ export interface Io {
 type Style = Parameters<typeof styleText>[0];
 
 export interface CommandOutput {
+  /** Whether `--json` was given. If so, only documents are printed to stdout, and otherwise only text. */
+  readonly isJson: boolean;
   print(text: string): void;
   /** Prints a line to stdout, and adds the launcher and flags to commands in it. */
   tell(text: string): void;
   printJson(document: unknown): void;
   /** Prints one of several documents, each on a line of its own. */
   printJsonLine(document: unknown): void;
-  /** Prints the JSON document of a refusal, unless the command has already printed text or a single document. */
+  /** Prints the document if `--json` was given, and the text otherwise. */
+  result(document: unknown, text: string): void;
+  /** Prints the document of a refusal, unless the command has printed its only document. */
   refuse(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;
@@ -52,31 +56,37 @@ export interface CommandOutput {
   paint(style: Style, text: string): string;
 }
 
-export function createOutput(io: Io): CommandOutput {
+export function createOutput(io: Io, isJson = false): CommandOutput {
   const colour = hasColour(io.stderr, io.env);
   const { launcher } = io;
   let flags: readonly string[] = [];
-  let printed: "nothing" | "lines" | "text" = "nothing";
-  const line = (text: string) => `${withoutControl(withLauncher(inSentence(text, flags), launcher))}\n`;
-  const write = (text: string) => {
-    printed = "text";
-    io.stdout.write(text);
+  let printed: "nothing" | "lines" | "document" = "nothing";
+  const line = (text: string) => `${withLauncher(inSentence(text, flags), launcher)}\n`;
+  const print = (text: string) => {
+    if (!isJson) io.stdout.write(withoutControl(text));
   };
-  const printJson = (document: unknown) => write(`${withoutControl(JSON.stringify(document, null, 2))}\n`);
-  const printJsonLine = (document: unknown) => {
-    write(`${withoutControl(JSON.stringify(document))}\n`);
-    printed = "lines";
+  const printDocument = (kind: "lines" | "document", text: string) => {
+    if (!isJson) return;
+    printed = kind;
+    io.stdout.write(withoutControl(`${text}\n`));
   };
+  const printJson = (document: unknown) => printDocument("document", JSON.stringify(document, null, 2));
+  const printJsonLine = (document: unknown) => printDocument("lines", JSON.stringify(document));
   return {
-    print: (text) => write(`${withoutControl(text)}\n`),
+    isJson,
+    print: (text) => print(`${text}\n`),
+    tell: (text) => print(line(text)),
     printJson,
     printJsonLine,
+    result(document, text) {
+      printJson(document);
+      print(`${text}\n`);
+    },
     refuse(document) {
       if (printed === "nothing") printJson(document);
       else if (printed === "lines") printJsonLine(document);
     },
-    tell: (text) => write(line(text)),
-    say: (text) => io.stderr.write(line(text)),
+    say: (text) => io.stderr.write(withoutControl(line(text))),
     next(...steps) {
       const lines = steps.flatMap((step) => nextLines(step, { launcher, flags }));
       const shown = lines.map((line, index) => `${index === 0 ? "Next: " : "      "}${line}\n`);

@@ -6,7 +6,7 @@ import { COMMANDS, withLauncher } from "../core/kit/launcher.ts";
 import { ownVersion } from "../core/kit/own-version.ts";
 import { ExitCode, usageError } from "./cli-error.ts";
 import type { Context } from "./context.ts";
-import { type CommandOutput, createOutput, type Io } from "./io.ts";
+import { createOutput, type Io } from "./io.ts";
 import { type Act, addCommands } from "./program/commands.ts";
 import type { ServiceFlags } from "./program/flags.ts";
 import { visible, withoutControl } from "./text/escape.ts";
@@ -14,7 +14,7 @@ import { serviceFlags } from "./text/next-line.ts";
 
 /** Returns an exit code even for an unexpected error, and never throws. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
-  const output = createOutput(io);
+  const output = createOutput(io, isJson(args));
   let exitCode: ExitCode = ExitCode.done;
   const program = createProgram({ io, output, args }, (code) => {
     exitCode = code;
@@ -25,28 +25,26 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return ExitCode.done;
-      sayRefusal(output, args, { code: "USAGE", message: error.message, next: helpOf(args) });
+      output.refuse({ ok: false, code: "USAGE", message: error.message, next: helpOf(args) });
       return ExitCode.refused;
     }
     return await sayError(error, { io, output, args });
   }
 }
 
+/** Words after `--` are arguments, even if they look like flags. */
+export function isJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).includes("--json");
+}
+
 export async function sayError(error: unknown, { io, output, args }: Context): Promise<ExitCode> {
   const { explainError } = await import("./explain-error.ts");
   const { code, message, next, exitCode } = explainError(error, { env: io.env, args });
-  sayRefusal(output, args, { code, message, next: next.replace(/ {2,}\(.*\)$/s, "") });
+  output.refuse({ ok: false, code, message, next: next.replace(/ {2,}\(.*\)$/s, "") });
   output.say(`${output.paint(["bold", "red"], "error")} ${message}`);
   output.next(next);
   return exitCode;
-}
-
-function sayRefusal(
-  output: CommandOutput,
-  args: readonly string[],
-  refusal: { readonly code: string; readonly message: string; readonly next: string },
-): void {
-  if (args.includes("--json")) output.refuse({ ok: false, ...refusal });
 }
 
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
@@ -54,8 +52,8 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   const act: Act =
     (load) =>
     async (...given) => {
-      const perform = (await load()) as (context: Context, ...given: unknown[]) => ExitCode | Promise<ExitCode>;
-      finish(await perform(context, ...given));
+      const perform = (await load()) as (context: Context, ...given: unknown[]) => Promise<ExitCode | undefined>;
+      finish((await perform(context, ...given)) ?? ExitCode.done);
     };
   const program = new Command("showrunner")
     .description(
@@ -81,11 +79,11 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   return program;
 }
 
-const PLACES = /^(?:place|url|s3-url|folder|dir|file|path|journal|origin|target)$/;
+const PLACES = /^(?:place|address|url|s3-url|folder|dir|file|path|journal|origin|target)$/;
 
 /**
- * Refuses empty paths and URLs. An empty path would mean the current folder, although it usually comes from an unset
- * shell variable.
+ * Refuses empty paths and addresses, which usually come from an unset shell variable. An empty path would mean the
+ * current folder, and an empty address all interfaces.
  */
 function checkPlaces(command: Command): void {
   for (const option of command.options) {

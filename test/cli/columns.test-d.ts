@@ -1,11 +1,11 @@
 import { test } from "vitest";
-import { columns } from "../../src/cli/service/present.ts";
+import { listText } from "../../src/cli/commands/service.ts";
 
 test("a table's column is a field of its rows in the form that programs get", () => {
   const rows = [{ jobId: "job_1", costMicros: 20_000 }];
-  columns(rows, ["job_id", "cost"]);
+  listText(rows, ["job_id", "cost"]);
   // @ts-expect-error: no row has this field, so the column would stay empty
-  columns(rows, ["near_runs"]);
+  listText(rows, ["near_runs"]);
   // @ts-expect-error: amounts lose their unit in the name
-  columns(rows, ["cost_micros"]);
+  listText(rows, ["cost_micros"]);
 });

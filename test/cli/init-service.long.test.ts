@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { filesOf, listRecipes } from "../../src/cli/commands/init-recipe.ts";
+import { filesOf, listRecipes } from "../../src/cli/commands/init.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { castFrom, chooseStarter, LOCAL_STARTER, starterSource } from "../../src/cli/project/choose-models.ts";
 import { type Catalog, pullCatalog } from "../../src/core/catalog/index.ts";

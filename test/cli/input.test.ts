@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseConcurrency } from "../../src/cli/input/quote-options.ts";
+import { parseConcurrency } from "../../src/cli/input/flag-values.ts";
 import { readInput } from "../../src/cli/input/read-input.ts";
 import { parseJson } from "../../src/core/kit/json-text.ts";
 

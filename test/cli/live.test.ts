@@ -2,9 +2,8 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type CommandOutput, createOutput } from "../../src/cli/io.ts";
-import { type Held, sayLimitWaits, whileWorking } from "../../src/cli/live/redraw.ts";
 import { LiveRun, remainingOf, renderTree } from "../../src/cli/live/tree.ts";
-import { watchRun } from "../../src/cli/live/watch.ts";
+import { type Held, sayLimitWaits, watchRun, whileWorking } from "../../src/cli/live/watch.ts";
 import type { RunEvent } from "../../src/core/journal/events.ts";
 import { ownText } from "../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../src/core/plan/plan.ts";
@@ -169,15 +168,11 @@ describe("the tree", () => {
     expect(renderTree(ends, { ...plain, width: 140 })).not.toContain("longer");
   });
 
-  test("shows requests a minute against the limit, and how far a download is", () => {
+  test("shows how long the rate limit holds requests back, and how far a download is", () => {
     const view = withProgress(liveAfter([planned(steps), ...submitted, ended[0]!]), 0.25, null);
-    const tree = renderTree(view, {
-      ...plain,
-      width: 120,
-      rate: { perMinute: 12, limitPerMinute: 60, waitMs: 42_000 },
-    });
+    const tree = renderTree(view, { ...plain, width: 120, limitWaitMs: 42_000 });
     expect(tree).toContain("face     downloading ███░░░░░░░░░  25%");
-    expect(tree).toMatch(/12 of 60 requests\/min, next in 42.0 s/);
+    expect(tree).toContain("rate limit: next request in 42.0 s");
   });
 
   test("a second attempt costs on top of the first", () => {
@@ -262,7 +257,7 @@ describe("the tree", () => {
   test("the line of sums leaves out whole parts rather than be cut", () => {
     const view = liveAfter([planned(steps), ...submitted]);
     for (let width = 20; width < 120; width++) {
-      const line = renderTree(view, { ...plain, width, rate: { perMinute: 12, limitPerMinute: 600, waitMs: null } })
+      const line = renderTree(view, { ...plain, width, limitWaitMs: 42_000 })
         .split("\n")
         .at(-1)!;
       expect(line.length).toBeLessThanOrEqual(width);

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { claimOf, readManifest } from "../../src/cli/input/manifest.ts";
+import { claimOf, readManifest } from "../../src/cli/commands/marks.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { exiftool } from "../support/media-programs.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redrawOn } from "../../src/cli/live/redraw.ts";
+import { redrawOn } from "../../src/cli/live/watch.ts";
 
 test("lines are redrawn in place, not at all when they are the same, and cleared completely", () => {
   const written: string[] = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { listText, oneText } from "../../src/cli/commands/service.ts";
 import { explainError } from "../../src/cli/explain-error.ts";
-import { listText, oneText } from "../../src/cli/service/present.ts";
 import { ApiError } from "../../src/core/api/index.ts";
 import { toDocument } from "../../src/core/kit/document.ts";
 
@@ -33,5 +33,5 @@ test("an answer has addresses whole where they were asked for, and nowhere else"
     expect(text.match(/hidden/g)).toHaveLength(2);
     expect(text).toContain(`"url":"${SIGNED}"`);
   }
-  expect(listText({ items: [answer], fields: ["description"] })).not.toContain("hidden");
+  expect(listText([answer], ["description"])).not.toContain("hidden");
 });

@@ -67,7 +67,7 @@ test.each([["serve"], ["dashboard"], ["worker", "--health-port", "8080"]])(
   LONG,
   async (...args) => {
     const { code, stderr } = await cli([...args, "--host", ""], { cwd: folder, env });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/--host .*Give an address/s)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/--host: the value is empty.*give a value: --host/s)]);
   },
 );
 

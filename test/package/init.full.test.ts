@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { listRecipes } from "../../src/cli/commands/init-recipe.ts";
+import { listRecipes } from "../../src/cli/commands/init.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
 import { cli, emptyFolder } from "../cli/support/cli.ts";

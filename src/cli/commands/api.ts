@@ -92,16 +92,12 @@ function isFree(path: string): boolean {
   return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
 }
 
-interface Submit {
-  readonly key: string;
-  readonly body: unknown;
-}
+type Submit = ReturnType<typeof withKey>;
 
-function withKey(json: unknown, given: string | undefined): Submit {
+function withKey(json: unknown, given: string | undefined) {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw new CliError("INPUT_INVALID", "--data must be a JSON object when submitting a job", {
-      next: `for example --data '{"input": {"prompt": "…"}}'`,
-    });
+    const next = `for example --data '{"input": {"prompt": "…"}}'`;
+    throw new CliError("INPUT_INVALID", "--data must be a JSON object when submitting a job", { next });
   }
   const { idempotency_key: own } = json as { readonly idempotency_key?: unknown };
   if (typeof own === "string" && given !== undefined && own !== given)
@@ -131,11 +127,9 @@ async function confirmPrice(
 }
 
 async function estimated({ client }: Showrunner, model: string, body: unknown): Promise<number | null> {
-  const { input = {} } = body as { readonly input?: RawInput };
+  const { input = {} } = body as { readonly input?: Readonly<Record<string, unknown>> };
   return (await client.estimate({ model, input })).costMicros;
 }
-
-type RawInput = Readonly<Record<string, unknown>>;
 
 interface Failure {
   readonly code?: string;
@@ -164,7 +158,7 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
 }
 
 async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"], context: Context): Promise<void> {
-  const { io, output } = context;
+  const { io } = context;
   const type = String(headers["content-type"] ?? "").toLowerCase();
   if (io.stdout.isTTY !== true) {
     for await (const chunk of body) io.stdout.write(chunk);
@@ -173,7 +167,8 @@ async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"],
   if (/^[^;]*json/.test(type)) {
     const text = await textOf(body);
     const parsed = json === true ? null : parseJson(text);
-    output.print(parsed !== null && "value" in parsed ? JSON.stringify(parsed.value, null, 2) : text.trimEnd());
+    const shown = parsed !== null && "value" in parsed ? JSON.stringify(parsed.value, null, 2) : text.trimEnd();
+    io.stdout.write(withoutControl(`${shown}\n`));
     return;
   }
   const decoder = new TextDecoder();

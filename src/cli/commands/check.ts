@@ -1,34 +1,33 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { openSqliteJournal } from "../../core/engine/index.ts";
 import { toDocument } from "../../core/kit/document.ts";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { dollars } from "../../core/kit/money.ts";
-import type { Drift, Problem, Showrunner } from "../../index.ts";
+import { isRunFinal } from "../../core/view/index.ts";
+import type { Drift, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { isFolder, type LoadedPipeline, loadPipeline, pipelinesIn } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
+import { fieldText } from "../report/comparison.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, counted, shorten, table } from "../text/table.ts";
+import { type Column, counted, table } from "../text/table.ts";
 
 export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
   const { io, output } = context;
   const pipelines = await loadAll(named, context);
   const journal = await openToRead(flags.against, context);
   try {
-    const options = { keyOptional: true, journal };
-    return await withShowrunner(
-      { ...flags, journal: undefined },
-      async (show) => {
-        sayWhere(show, context);
-        const checked = await checkRuns(show, pipelines);
-        if (flags.json) output.printJson(toDocument(checked));
-        else if (checked.runs.some(({ isSame }) => !isSame)) output.print(checkTable(checked, io.stdout.columns));
-        return sayVerdict(checked, context);
-      },
-      options,
-    );
+    const work = async (show: Showrunner) => {
+      sayWhere(show, context);
+      const checked = await checkRuns(show, pipelines);
+      output.printJson(toDocument(checked));
+      if (checked.runs.some(({ isSame }) => !isSame)) output.print(checkTable(checked, io.stdout.columns));
+      return sayVerdict(checked, context);
+    };
+    return await withShowrunner(flags, work, { keyOptional: true, journal });
   } finally {
     await journal.close();
   }
@@ -61,10 +60,8 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
   for (const [name, loaded] of byName) {
     const files = [...new Set(loaded.map(({ file }) => file))];
     if (files.length < 2) continue;
-    throw usageError(
-      `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`,
-      "pass only one of these files: the one to compare the runs with",
-    );
+    const message = `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`;
+    throw usageError(message, "pass only one of these files: the one to compare the runs with");
   }
   if (all.length > 0) return all;
   throw new CliError("PIPELINE_NOT_FOUND", `${named.map(visible).join(", ")}: no file exports a pipeline`, {
@@ -74,19 +71,14 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
 
 async function openToRead(against: string, { io }: Context) {
   if (isPostgresUrl(against)) {
-    throw usageError(
-      "--against needs a journal file, not a database",
-      "copy the unfinished runs to a journal file, and pass that file",
-    );
+    const next = "copy the unfinished runs to a journal file, and pass that file";
+    throw usageError("--against needs a journal file, not a database", next);
   }
   const path = resolve(io.cwd, against);
   if (!existsSync(path)) {
-    throw usageError(
-      `journal ${visible(against)} does not exist`,
-      "pass a journal file, or a copy: --against .showrunner/journal.db",
-    );
+    const next = "pass a journal file, or a copy: --against .showrunner/journal.db";
+    throw usageError(`journal ${visible(against)} does not exist`, next);
   }
-  const { openSqliteJournal } = await import("../../core/engine/index.ts");
   return openSqliteJournal(path, { readOnly: true });
 }
 
@@ -99,28 +91,14 @@ interface CheckedStep {
   readonly costMicros: number | null;
 }
 
-interface CheckedRun {
-  readonly id: string;
-  readonly pipeline: string;
-  readonly status: string;
-  readonly isSame: boolean;
-  readonly steps: readonly CheckedStep[];
-  readonly problems: readonly Problem[];
-  /** `max` is null if the cost of a step has no upper limit. */
-  readonly totalMicros: Drift["totalMicros"];
-}
+type Checked = Awaited<ReturnType<typeof checkRuns>>;
+type CheckedRun = Checked["runs"][number];
 
-interface Checked {
-  readonly runs: readonly CheckedRun[];
-  readonly others: number;
-}
-
-async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
+async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]) {
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
-  const { isRunFinal } = await import("../../core/view/index.ts");
   // The status can also be `interrupted`, which the journal does not store.
   const open = (await show.runs()).filter(({ status }) => !isRunFinal(status));
-  const runs: CheckedRun[] = [];
+  const runs = [];
   for (const { runId, pipeline: name, status } of open) {
     const pipeline = byName.get(name);
     if (pipeline === undefined) continue;
@@ -155,15 +133,14 @@ const columns: readonly Column<CheckedStep>[] = [
   { title: "price", value: price, align: "right" },
   {
     title: "",
-    value: ({ fields }) => visible(fields.slice(0, MOST_FIELDS).map(changeText).join("; ")),
+    value: ({ fields }) =>
+      fields
+        .slice(0, MOST_FIELDS)
+        .map((change) => fieldText(change, LONGEST))
+        .join("; "),
     flexible: true,
   },
 ];
-
-function changeText({ field, before, after }: CheckedStep["fields"][number]): string {
-  const text = (value: unknown) => (value === undefined ? "nothing" : shorten(JSON.stringify(value), LONGEST));
-  return `${field}: ${text(before)} → ${text(after)}`;
-}
 
 function price({ cause, costMicros }: CheckedStep): string {
   if (costMicros !== null) return dollars(costMicros);

@@ -1,5 +1,4 @@
 import type { Command, Option } from "commander";
-import { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 
 /** Printed to make the shell complete file names. */
@@ -50,16 +49,15 @@ end
 complete -c showrunner -f -a '(__showrunner)'`,
 } as const;
 
-export function completion(
+export async function completion(
   { output }: Context,
   shell: keyof typeof scripts,
   words: readonly string[],
   _flags: object,
   { parent }: Command,
-): ExitCode {
+): Promise<void> {
   if (words.length === 0) output.print(scripts[shell]);
   for (const line of words.length === 0 ? [] : following(parent!, words)) output.print(line);
-  return ExitCode.done;
 }
 
 export function following(program: Command, words: readonly string[]): readonly string[] {

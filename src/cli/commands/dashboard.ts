@@ -3,12 +3,13 @@ import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { openMedia } from "../../core/engine/index.ts";
 import { open, writeDurably } from "../../core/kit/files.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
 import { fetchForOperator } from "../../core/network/index.ts";
-import type { Showrunner } from "../../index.ts";
+import { openJournal, openShowrunner, type Showrunner } from "../../index.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
 import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import type { CommandOutput } from "../io.ts";
@@ -26,13 +27,8 @@ export async function storedToken(path: string, warn: (text: string) => void): P
   return makeToken(path);
 }
 
-interface Kept {
-  readonly token: string | null;
-  /** Why the file cannot be used. Null if it is usable or missing. */
-  readonly fault: string | null;
-}
-
-async function readKept(path: string): Promise<Kept> {
+/** `fault` is the reason why the file cannot be used. It is null if the file is usable or missing. */
+async function readKept(path: string) {
   try {
     // Do not follow links, because whoever created a link would choose the token.
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
@@ -71,52 +67,31 @@ async function addressIn(folder: string): Promise<string | null> {
   return /^http:\/\/[\w.:[\]-]+$/.test(text) ? text : null;
 }
 
-export async function dashboardOrigin(
-  folder: string,
-): Promise<{ readonly origin: string; readonly isRunning: boolean }> {
+export async function dashboardOrigin(folder: string) {
   const origin = await addressIn(folder);
-  const isRunning =
-    origin !== null &&
-    (await fetchForOperator(origin, { method: "HEAD", signal: AbortSignal.timeout(1_000) }).then(
-      () => true,
-      () => false,
-    ));
-  return isRunning ? { origin, isRunning } : { origin: `http://127.0.0.1:${DEFAULT_PORT}`, isRunning };
+  const look = { method: "HEAD", signal: AbortSignal.timeout(1_000) };
+  const answer = origin === null ? null : await fetchForOperator(origin, look).catch(() => null);
+  return answer === null || origin === null
+    ? { origin: `http://127.0.0.1:${DEFAULT_PORT}`, isRunning: false }
+    : { origin, isRunning: true };
 }
 
-export async function dashboard(
-  context: Context,
-  files: readonly string[],
-  flags: Flags["dashboard"],
-): Promise<ExitCode> {
+export async function dashboard(context: Context, files: readonly string[], flags: Flags["dashboard"]): Promise<void> {
   const { io, output } = context;
-  const { local, service, families, baseUrl, spendingCap, cap, capTimeZone, walletFloor } = flags;
+  const { spendingCap, walletFloor } = flags;
   checkAmount("--spending-cap", spendingCap);
   checkAmount("--wallet-floor", walletFloor);
   const port = flags.port === undefined ? DEFAULT_PORT : wholeNumber("--port", flags.port, PORTS, DEFAULT_PORT);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
-  const { openJournal, openShowrunner } = await import("../../index.ts");
-  const { openMedia } = await import("../../core/engine/index.ts");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const kept = mediaOptionsOf(io, flags);
+  const { local, service, families, baseUrl, inside, files: filesDir } = flags;
+  const caps = { spendingCap, caps: flags.cap, capTimeZone: flags.capTimeZone, walletFloor };
   try {
     const open = () =>
-      openShowrunner({
-        journal,
-        ...kept,
-        local,
-        service,
-        families,
-        baseUrl,
-        spendingCap,
-        caps: cap,
-        capTimeZone,
-        walletFloor,
-        inside: flags.inside,
-        filesDir: flags.files,
-      });
+      openShowrunner({ journal, ...kept, local, service, families, baseUrl, inside, filesDir, ...caps });
     let show = await open();
     // An embedded local service ends with the command that started it. This command then embeds its own.
     const reopen = async (lost: Showrunner) => {
@@ -148,8 +123,7 @@ export async function dashboard(
       await writeDurably(join(folder, ADDRESS_FILE), served.origin);
       // Reading `interrupt` installs the signal handlers. A caller may send a signal as soon as the address is printed.
       const { interrupt } = io;
-      if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewer_url: served.viewerUrl });
-      else output.print(served.url);
+      output.result({ url: served.url, origin: served.origin, viewer_url: served.viewerUrl }, served.url);
       output.say("Open this address in a browser. It contains a secret token: do not share it. Press Ctrl-C to stop.");
       if (options.publicUrl !== undefined) output.say(`Only review links are served at ${options.publicUrl}.`);
       if (served.viewerUrl !== null) output.say(`Read-only address to share: ${served.viewerUrl}`);
@@ -163,7 +137,6 @@ export async function dashboard(
   } finally {
     await journal.close();
   }
-  return ExitCode.done;
 }
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];

@@ -1,5 +1,6 @@
 import { toDocument } from "../../core/kit/document.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
+import { suggest } from "../../core/kit/lookup.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
 import { traitsOf } from "../../core/plan/index.ts";
@@ -11,18 +12,20 @@ import { asTyped } from "../explain-error.ts";
 import { readTextOrFile } from "../input/read-input.ts";
 import type { Flags } from "../program/flags.ts";
 import {
+  filesOf,
   type OfferedTake,
   offeredTakes,
-  type RefusedFiles,
   type ReviewFiles,
   refusedFiles,
   refusedText,
   reviewFiles,
+  type Shown,
+  valueShown,
 } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
-import { type Column, table } from "../text/table.ts";
+import { type Column, counted, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
-import { decisionText } from "./show.ts";
+import { decisionText } from "./runs.ts";
 
 export async function approve(
   context: Context,
@@ -54,8 +57,7 @@ const queue: readonly Column<WaitingDecision>[] = [
   { title: "waits for", value: ({ since }) => formatDuration(Math.max(0, Date.now() - since)), align: "right" },
 ];
 
-async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
-  const { output, io } = context;
+async function listAll({ output, io }: Context, flags: Flags["approve"]): Promise<ExitCode> {
   if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
     throw usageError("a decision needs a run id", "showrunner approve");
   }
@@ -63,8 +65,8 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
     const waiting = await show.waiting();
     const [first] = waiting;
     const shown = queue.filter(({ value }) => waiting.some((one) => value(one) !== ""));
-    if (flags.json) output.printJson(toDocument(waiting));
-    else if (first === undefined) output.say("No step is waiting for a decision.");
+    output.printJson(toDocument(waiting));
+    if (first === undefined) output.say("No step is waiting for a decision.");
     else {
       output.tell(table(waiting, shown, io.stdout.columns));
       output.next(`showrunner approve ${visible(first.runId)}   (lists its waiting steps and what they show)`);
@@ -132,10 +134,8 @@ async function decided(
   output.say(
     `Recorded: ${visible(step)} ${approved ? "approved" : "rejected"}${pick === null ? "" : `, number ${pick} picked`}.`,
   );
-  if (flags.resume && isParked) return continueRun(show, context, runId, flags);
-  if (flags.json) {
-    output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
-  }
+  if (flags.resume && isParked) return continueRun(show, context, runId);
+  output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
   if (isParked) {
     output.say("No process is driving the run, so the decision takes effect when the run is resumed.");
     output.next(`showrunner resume ${visible(runId)}`);
@@ -146,38 +146,38 @@ async function decided(
   return ExitCode.done;
 }
 
-interface Waiting {
-  readonly step: string;
-  readonly message: string | null;
-  readonly choose: boolean;
-  readonly shows: readonly OfferedTake[];
-  /** How each take was made. Null unless several models are compared. */
-  readonly compared: readonly ComparedPart[] | null;
-  readonly refused: readonly RefusedFiles[];
-  readonly decided: RunDocument["steps"][number]["approval"];
-}
-
-async function waitingIn(
-  show: Showrunner,
-  context: Context,
-  runId: string,
-  flags: Flags["approve"],
-): Promise<readonly Waiting[]> {
+async function waitingIn(show: Showrunner, context: Context, runId: string, flags: Flags["approve"]) {
   const report = await show.show(runId);
-  return waitingSteps(new RunView(await loadRun(show.journal, runId)), report, await reviewFiles(context, flags));
+  const run = new RunView(await loadRun(show.journal, runId));
+  const { plan } = run.state.planned;
+  const about = { plan, report, review: await reviewFiles(context, flags) };
+  const open = new Map(
+    report.steps.flatMap((step) => (step.status === "awaiting-approval" ? [[step.path, step] as const] : [])),
+  );
+  const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
+  return Promise.all(
+    decisions
+      .filter(({ path }) => open.has(path))
+      .map(async (decision) => {
+        const { path: step, message, choose } = decision;
+        const shows = await offeredTakes(decision.shows, about);
+        const refused = await refusedFiles(run.refused(step), about);
+        const { approval: decided } = open.get(step)!;
+        return { step, message, choose, shows, compared: run.compared(decision), refused, decided };
+      }),
+  );
 }
 
 async function list(show: Showrunner, context: Context, runId: string, flags: Flags["approve"]): Promise<ExitCode> {
   const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
-  if (flags.json) output.printJson(waiting.map((one) => ({ ...one, compared: toDocument(one.compared) })));
+  output.printJson(waiting.map((one) => ({ ...one, compared: toDocument(one.compared) })));
   for (const { step, message, choose, shows, compared, refused, decided } of waiting) {
     output.say(`${output.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
-    if (!flags.json && shows.length > 0) output.print(table(shows, columns, io.stdout.columns));
-    if (!flags.json && compared !== null) output.print(table(compared, comparison, io.stdout.columns));
-    for (const { text, pick } of shows)
-      if (text !== null && !flags.json) output.print(quoted(text, choose ? pick : null));
-    if (!flags.json) for (const one of refused) output.print(refusedText(one));
+    if (shows.length > 0) output.print(table(shows, columns, io.stdout.columns));
+    if (compared !== null) output.print(table(compared, comparison, io.stdout.columns));
+    for (const { text, pick } of shows) if (text !== null) output.print(quoted(text, choose ? pick : null));
+    for (const one of refused) output.print(refusedText(one));
     if (decided !== null)
       output.say(
         `Decided: ${visible(decisionText(decided))}. The decision takes effect when the run is resumed, and can be changed until then.`,
@@ -227,25 +227,6 @@ function where({ path, asset_id, text }: OfferedTake): string {
   return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-async function waitingSteps(run: RunView, report: RunDocument, review: ReviewFiles): Promise<readonly Waiting[]> {
-  const { plan } = run.state.planned;
-  const waiting = report.steps.filter(({ status }) => status === "awaiting-approval");
-  const decidedOn = new Map(waiting.map(({ path, approval }) => [path, approval]));
-  const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
-  return Promise.all(
-    decisions
-      .filter(({ path }) => decidedOn.has(path))
-      .map(async (decision) => {
-        const { path, message, choose, shows } = decision;
-        const about = { plan, report, review };
-        const offered = await offeredTakes(shows, about);
-        const compared = run.compared(decision);
-        const refused = await refusedFiles(run.refused(path), about);
-        return { step: path, message, choose, shows: offered, compared, refused, decided: decidedOn.get(path) ?? null };
-      }),
-  );
-}
-
 /** Converts `--pick`, a number or the name of a step, to a take's number. */
 async function picked(
   show: Showrunner,
@@ -269,4 +250,47 @@ async function picked(
   const problem =
     created.length > 1 ? `${visible(text)} has several outputs` : `${visible(step)} does not show ${visible(text)}`;
   throw usageError(`--pick: ${problem}`, next);
+}
+
+export async function open(context: Context, runId: string, path: string, flags: Flags["open"]): Promise<void> {
+  const { io, output } = context;
+  return withJournal(flags, async (show) => {
+    const report = await show.show(runId);
+    const step = report.steps.find((one) => one.path === path) ?? (await unknownStep(report, path));
+    const review = await reviewFiles(context, flags);
+    const { plan } = (await loadRun(show.journal, runId)).planned;
+    const planned = plan.steps.find((one) => one.path === path);
+    const { decision = null, file: source = null } = planned === undefined ? {} : traitsOf(planned);
+    const shown =
+      decision !== null || source !== null
+        ? await offeredTakes(decision?.shows ?? [uploadOf(path)], { plan, report, review })
+        : await own(step, report, review);
+    const files = shown.flatMap(({ path: file }) => (file === null ? [] : [file]));
+    output.printJson(shown);
+    for (const { path: file, text } of shown) output.print(file === null ? visibleLines(text ?? "–") : visible(file));
+    if (shown.length === 0) output.say(`${visible(path)} has no output; its status is ${step.status}.`);
+    if (output.isJson || flags.print || io.open === null || files.length === 0) return;
+    for (const file of files) await io.open(file);
+    output.say(`Opened ${counted(files.length, "file")}.`);
+  });
+}
+
+const uploadOf = (step: string) => ({ $ref: { step, output: 0, as: "upload" } }) as const;
+
+type Step = RunDocument["steps"][number];
+
+async function own(step: Step, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
+  const files = await filesOf(step, report, review);
+  if (files.length > 0 || step.value === null) return files;
+  return [valueShown(step.path, step.value)];
+}
+
+async function unknownStep(report: RunDocument, path: string): Promise<never> {
+  const known = report.steps.map((step) => step.path);
+  const [suggestion] = suggest(path, known);
+  const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;
+  throw usageError(
+    `Run ${visible(report.id)} has no step ${visible(path)}${hint}`,
+    suggestion === undefined ? `showrunner show ${report.id}` : `showrunner open ${report.id} ${suggestion}`,
+  );
 }

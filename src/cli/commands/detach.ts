@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { RunRow } from "../../core/view/index.ts";
+import { openJournal } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
 import type { Background } from "../io.ts";
@@ -30,7 +31,6 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   if (io.background === null)
     throw usageError("cannot start a background process on this system", "run without --detach");
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
-  const { openJournal } = await import("../../index.ts");
   const store = await openJournal(journalOf(io, flags));
   // The log of a continued run already has lines of earlier processes.
   const { size: logged } = await stat(log).catch(() => ({ size: 0 }));
@@ -51,17 +51,13 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
     // Shows only the error, because the plan before it has been shown already.
     const error = text.slice(text.lastIndexOf("\nerror ") + 1).trimEnd();
     output.say(visibleLines(error.split("\n").slice(-LAST_LINES).join("\n")));
-    throw new CliError(
-      "USAGE",
-      `The run did not ${known === null ? "start" : "continue"}: its process ${end === null ? "was ended by a signal" : `ended with exit code ${end}`}`,
-      {
-        next: `run the command again without --detach, or read ${visible(log)}`,
-        exitCode: end === ExitCode.refused || end === ExitCode.unfinished ? end : ExitCode.failed,
-      },
-    );
+    const how = end === null ? "was ended by a signal" : `ended with exit code ${end}`;
+    throw new CliError("USAGE", `The run did not ${known === null ? "start" : "continue"}: its process ${how}`, {
+      next: `run the command again without --detach, or read ${visible(log)}`,
+      exitCode: end === ExitCode.refused || end === ExitCode.unfinished ? end : ExitCode.failed,
+    });
   }
-  if (flags.json) output.printJson({ id: runId, pid: child.pid ?? null, log });
-  else output.print(visible(runId));
+  output.result({ id: runId, pid: child.pid ?? null, log }, visible(runId));
   output.say(`Run ${visible(runId)} continues in process ${child.pid}, which writes to ${visible(log)}`);
   output.next(
     `showrunner events ${visible(runId)} --follow`,
@@ -86,9 +82,8 @@ async function begun(
 
 function isBegun(row: RunRow | null, known: RunRow | null): boolean {
   if (row === null || known === null) return row !== null;
-  return (
-    row.lastSeq > known.lastSeq || (row.lease !== null && !isDeepStrictEqual(row.lease.holder, known.lease?.holder))
-  );
+  const isTaken = row.lease !== null && !isDeepStrictEqual(row.lease.holder, known.lease?.holder);
+  return isTaken || row.lastSeq > known.lastSeq;
 }
 
 /** Returns the arguments as the user typed them, plus values that the user confirmed or that were generated. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
 import process from "node:process";
 import type { Client } from "../../core/api/index.ts";
+import { checkMedia, describeDatabase, openNotifications } from "../../core/engine/index.ts";
 import { redactUrl } from "../../core/kit/clean-text.ts";
 import { chooseService, isKeyOfV2, isUsableKey, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
@@ -14,6 +15,8 @@ import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
 import { formatBytes } from "../../core/kit/value-text.ts";
 import { fetchForOperator, unreached } from "../../core/network/index.ts";
 import type { RunRow } from "../../core/view/index.ts";
+import { ffmpegSummary } from "../../film/index.ts";
+import { openJournal } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, withShowrunner } from "../context.ts";
 import { explainError } from "../explain-error.ts";
@@ -42,8 +45,8 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
     await filmFinding(),
     ...(isUsable ? await serviceFindings(context, flags, target) : []),
   ];
-  if (flags.json) output.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
-  else for (const { check, state, detail } of findings) output.tell(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
+  output.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
+  for (const { check, state, detail } of findings) output.tell(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
   const advice = (failed: boolean) =>
     findings.flatMap(({ next, state }) => (next !== null && (state === "fail") === failed ? [next] : []));
   const cures = new Set(advice(true));
@@ -53,7 +56,6 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
 }
 
 async function filmFinding(): Promise<Finding> {
-  const { ffmpegSummary } = await import("../../film/index.ts");
   const ffmpeg = await ffmpegSummary();
   return "found" in ffmpeg ? fine("ffmpeg", ffmpeg.found) : unknown("ffmpeg", ffmpeg.lacks);
 }
@@ -61,31 +63,23 @@ async function filmFinding(): Promise<Finding> {
 function credential({ io }: Context, flags: ServiceFlags): Finding {
   const hosted = chooseService(flags, io.env);
   if (hosted === null) {
-    return fine(
-      "credential",
-      "none needed for the local service; for a hosted service, set SHOWRUNNER_SERVICE or SHOWRUNNER_BASE_URL",
-    );
+    const how = "for a hosted service, set SHOWRUNNER_SERVICE or SHOWRUNNER_BASE_URL";
+    return fine("credential", `none needed for the local service; ${how}`);
   }
-  if ("problem" in hosted)
-    return failed(
-      "credential",
-      `${hosted.setting} ${hosted.problem}`,
-      `correct ${hosted.setting}, then: showrunner doctor`,
-    );
+  const wrong = (problem: string, next: string) => failed("credential", problem, next);
+  if ("problem" in hosted) {
+    const { setting, problem } = hosted;
+    return wrong(`${setting} ${problem}`, `correct ${setting}, then: showrunner doctor`);
+  }
   const { apiKey, keyFrom } = hosted;
-  if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
+  const cure = keyCommand(hosted);
+  if (apiKey === null) return wrong(`${keyFrom} ${missingKey(hosted)}`, cure);
   if (!isUsableKey(apiKey))
-    return failed(
-      "credential",
-      `${keyFrom} must be <key_id>:<secret> or a token, without spaces or line breaks`,
-      keyCommand(hosted),
-    );
-  if (isKeyOfV2(apiKey))
-    return failed(
-      "credential",
-      `${keyFrom} contains a key of the previous API (v2), which begins with sk_`,
-      `create a v3 key in the service's console, then: ${keyCommand(hosted)}`,
-    );
+    return wrong(`${keyFrom} must be <key_id>:<secret> or a token, without spaces or line breaks`, cure);
+  if (isKeyOfV2(apiKey)) {
+    const problem = `${keyFrom} contains a key of the previous API (v2), which begins with sk_`;
+    return wrong(problem, `create a v3 key in the service's console, then: ${cure}`);
+  }
   const keyId = keyIdOf(apiKey);
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }
@@ -144,7 +138,6 @@ const LOOKED_AT = 50;
 async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const location = journalOf(io, flags);
   try {
-    const { openJournal } = await import("../../index.ts");
     const store = await openJournal(location);
     try {
       const rows = await store.runs();
@@ -152,13 +145,10 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
       const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest runs verified: ${visible(shownJournal(location))}`;
       const folder = visible(dirname(location));
+      const cure = `make the folder ${folder} and the files of the journal writable, then run the command again`;
       return [
         store.isReadOnly === true
-          ? failed(
-              "journal",
-              `${visible(location)} can be read, but not written by this user`,
-              `make the folder ${folder} and the files of the journal writable, then run the command again`,
-            )
+          ? failed("journal", `${visible(location)} can be read, but not written by this user`, cure)
           : fine("journal", said),
         await diskSpace(journalFolderOf(io, flags)),
         await telling(io, await store.notices()),
@@ -174,7 +164,6 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
 
 async function factsOf(location: string): Promise<string> {
   if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
-  const { describeDatabase } = await import("../../core/engine/index.ts");
   const { version, isPooled, roundTripMs } = await describeDatabase(location);
   const pooled = isPooled ? " behind a pooler, which does not forward notifications" : "";
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
@@ -193,7 +182,6 @@ async function readNewest(
 }
 
 async function telling(io: Io, untold: readonly { readonly lastError: string | null }[]): Promise<Finding> {
-  const { openNotifications } = await import("../../core/engine/index.ts");
   const { target } = openNotifications({ env: io.env });
   const refused = untold.find(({ lastError }) => lastError !== null);
   if (refused !== undefined) {
@@ -223,7 +211,6 @@ const NO_SKEW_MS = 2_000;
 async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const options = mediaOptionsOf(io, flags);
   try {
-    const { checkMedia } = await import("../../core/engine/index.ts");
     const { location, clockOffsetMs } = await checkMedia(options);
     const can = fine("media", `files in ${visible(location)} can be written, read and deleted`);
     return clockOffsetMs === null
@@ -275,14 +262,18 @@ async function serviceFindings(
 
 const TIMEOUT_MS = 10_000;
 
-interface WebhookTarget {
-  readonly url: URL;
-  readonly port: number;
-}
+type WebhookTarget = NonNullable<ReturnType<typeof webhookTarget>>;
 
-function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): WebhookTarget | null {
-  if (webhookUrl === undefined) return null;
-  return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
+function webhookTarget({ webhookUrl: url, webhookPort: port }: Flags["doctor"]) {
+  if (url === undefined) return null;
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw usageError(
+      `--webhook-url ${visible(url)} is not an HTTP URL`,
+      "use the https:// URL that the service would call",
+    );
+  if (port !== undefined) return { url: new URL(url), port: wholeNumber("--webhook-port", port, [1, 65_535], 8080) };
+  const message = "--webhook-url needs --webhook-port, the port on this machine that it forwards to";
+  throw usageError(message, "add --webhook-port 8080");
 }
 
 async function webhookFindings(
@@ -299,9 +290,10 @@ async function webhookFindings(
 }
 
 async function defaultWebhook({ io }: Context, client: Client): Promise<Finding> {
+  const none = fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling");
   try {
     const { url, enabled } = await client.webhooks.default.get();
-    if (!url) return fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling");
+    if (!url) return none;
     const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(redactUrl(url))}`;
     return {
       ...fine("webhooks", said),
@@ -309,9 +301,7 @@ async function defaultWebhook({ io }: Context, client: Client): Promise<Finding>
     };
   } catch (error) {
     const { message } = explainError(error, { env: io.env });
-    return /NOT_FOUND|404/.test(message)
-      ? fine("webhooks", "no default webhook is set; runs follow their jobs by streaming and polling")
-      : unknown("webhooks", message);
+    return /NOT_FOUND|404/.test(message) ? none : unknown("webhooks", message);
   }
 }
 
@@ -327,45 +317,19 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
     await new Promise<void>((done, refused) => server.once("error", refused).listen(port, "127.0.0.1", done));
     const { port: own } = server.address() as AddressInfo;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const answer = await fetchForOperator(url, {
-      method: "POST",
-      headers: { "x-showrunner-doctor": word },
-      signal,
-    });
+    const headers = { "x-showrunner-doctor": word };
+    const answer = await fetchForOperator(url, { method: "POST", headers, signal });
     await answer.body?.cancel();
-    return isHeard
-      ? fine("reachable", `${visible(url.origin)} reaches port ${own} on this machine`)
-      : failed(
-          "reachable",
-          `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`,
-          "check which port the URL forwards to",
-        );
+    if (isHeard) return fine("reachable", `${visible(url.origin)} reaches port ${own} on this machine`);
+    const said = `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`;
+    return failed("reachable", said, "check which port the URL forwards to");
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = unreached(error, url.href) ?? (cause instanceof Error ? cause.message : String(cause));
-    return failed(
-      "reachable",
-      `${visible(url.origin)}: ${visible(why)}`,
-      "check the URL, its tunnel and --webhook-port",
-    );
+    const said = `${visible(url.origin)}: ${visible(why)}`;
+    return failed("reachable", said, "check the URL, its tunnel and --webhook-port");
   } finally {
     server.closeAllConnections();
     server.close();
   }
-}
-
-function checkedUrl(text: string): string {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw usageError(
-    `--webhook-url ${visible(text)} is not an HTTP URL`,
-    "use the https:// URL that the service would call",
-  );
-}
-
-function checkedPort(text: string | undefined): number {
-  if (text !== undefined) return wholeNumber("--webhook-port", text, [1, 65_535], 8080);
-  throw usageError(
-    "--webhook-url needs --webhook-port, the port on this machine that it forwards to",
-    "add --webhook-port 8080",
-  );
 }

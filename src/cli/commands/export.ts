@@ -1,11 +1,12 @@
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { measureMedia, openMedia } from "../../core/engine/index.ts";
 import { fileExtension } from "../../core/kit/file-name.ts";
 import { temporaryTag, writeDurably } from "../../core/kit/files.ts";
 import { ownVersion } from "../../core/kit/own-version.ts";
-import type { EditList, RunState } from "../../core/view/index.ts";
-import type { Showrunner } from "../../index.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
+import { type EditList, editLists, loadRun, type RunState } from "../../core/view/index.ts";
+import { openJournal, type Showrunner } from "../../index.ts";
+import { usageError } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf, withJournal } from "../context.ts";
 import { writtenFile } from "../input/named-file.ts";
 import { isOwnFile } from "../load/pipeline-file.ts";
@@ -13,14 +14,11 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<ExitCode> {
+export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<void> {
   const { io, output } = context;
   if (flags.otio === undefined)
     throw usageError("export needs an output file", `showrunner export ${visible(runId)} --otio cut.otio`);
   const file = await writtenFile(io.cwd, { flag: "--otio", path: flags.otio, kind: "otio" });
-  const { editLists, loadRun } = await import("../../core/view/index.ts");
-  const { openJournal } = await import("../../index.ts");
-  const { openMedia } = await import("../../core/engine/index.ts");
   const journal = await openJournal(journalOf(io, flags));
   const state = await loadRun(journal, runId).finally(() => journal.close());
   const lists = editLists(state);
@@ -32,14 +30,12 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   for (const [hash, take] of takes) facts.set(hash, await factsOf(take, places.get(hash)!));
   const timeline = otioTimeline(list, { run: runId, factsOf: (take) => facts.get(hashOf(take))! });
   await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
-  if (flags.json) output.printJson({ id: runId, of: list.name, file, media: [...places.values()] });
-  else output.print(visible(file));
+  output.result({ id: runId, of: list.name, file, media: [...places.values()] }, visible(file));
   output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
   if (flags.of === undefined && lists.length > 1) {
     const others = lists.filter((one) => one !== list).map(({ name }) => visible(name));
     output.say(`Only ${visible(list.name)} was exported. To export another result, add --of: ${others.join(", ")}.`);
   }
-  return ExitCode.done;
 }
 
 type EditClip = EditList["pictures"][number];
@@ -57,7 +53,6 @@ async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
   const kind = copy!.contentType.split("/")[0];
   const said = { url: pathToFileURL(path).href, durationMs, fps };
   if (durationMs !== null || (kind !== "video" && kind !== "audio")) return said;
-  const { measureMedia } = await import("../../core/engine/index.ts");
   const found = await measureMedia(path, kind);
   return { ...said, ...("durationMs" in found && { durationMs: found.durationMs, fps: found.fps }) };
 }
@@ -180,7 +175,7 @@ function timeRange(from: number, to: number, rate: number) {
   return { OTIO_SCHEMA: "TimeRange.1", start_time: time(start), duration: time(Math.round(to * rate) - start) };
 }
 
-export async function report(context: Context, runId: string, flags: Flags["report"]): Promise<ExitCode> {
+export async function report(context: Context, runId: string, flags: Flags["report"]): Promise<void> {
   const { io, output } = context;
   const isForClient = flags.for === "client";
   if (flags.prices && !isForClient) {
@@ -188,7 +183,7 @@ export async function report(context: Context, runId: string, flags: Flags["repo
   }
   const { writeReport } = await import("../../studio/dashboard/index.ts");
   return withJournal(flags, async (show) => {
-    const written = await writeReport(show, runId, {
+    const { file, sizeBytes, media } = await writeReport(show, runId, {
       file:
         flags.out === undefined
           ? await defaultFile((await show.show(runId)).out_dir, runId, io.cwd, isForClient)
@@ -198,9 +193,7 @@ export async function report(context: Context, runId: string, flags: Flags["repo
       writtenAt: Date.now(),
       version: ownVersion(),
     });
-    const { file, sizeBytes, media } = written;
-    if (flags.json) output.printJson({ id: runId, file, size_bytes: sizeBytes, media });
-    else output.print(visible(file));
+    output.result({ id: runId, file, size_bytes: sizeBytes, media }, visible(file));
     const { beside, missing } = media;
     if (beside > 0) {
       const [are, them] = beside === 1 ? ["is", "it"] : ["are", "them"];
@@ -212,7 +205,6 @@ export async function report(context: Context, runId: string, flags: Flags["repo
       output.say(`${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer in the media store.`);
     }
     output.say("Open it in a browser; it works offline.");
-    return ExitCode.done;
   });
 }
 

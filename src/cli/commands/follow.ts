@@ -1,12 +1,11 @@
 import { toDocument } from "../../core/kit/document.ts";
 import { own } from "../../core/kit/lookup.ts";
 import { dollars } from "../../core/kit/money.ts";
-import type { RunDocument, RunHandle, RunResult } from "../../index.ts";
+import type { RunDocument, RunHandle, RunResult, Showrunner } from "../../index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
-import type { ExpectedMs } from "../live/tree.ts";
-import { type Pace, watchRun } from "../live/watch.ts";
+import { type WatchOptions, watchRun } from "../live/watch.ts";
 import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -52,28 +51,24 @@ function skippedLines(left: RunDocument["steps"]): readonly string[] {
   return [`${left.length} steps skipped: ${names.join(", ")}${more}`];
 }
 
-export interface FollowOptions {
-  readonly json?: boolean | undefined;
-  /** Events up to this sequence number print no line. */
-  readonly afterSeq?: number;
-  readonly expectedMs?: ExpectedMs;
-  readonly pace?: () => Pace;
-}
-
-const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
-  succeeded: ExitCode.done,
-  partial: ExitCode.unfinished,
-  paused: ExitCode.unfinished,
-  failed: ExitCode.failed,
-  cancelled: ExitCode.failed,
-};
+const ends = {
+  succeeded: { code: ExitCode.done, colour: "green" },
+  partial: { code: ExitCode.unfinished, colour: "yellow" },
+  paused: { code: ExitCode.unfinished, colour: "yellow" },
+  failed: { code: ExitCode.failed, colour: "red" },
+  cancelled: { code: ExitCode.failed, colour: "red" },
+} as const satisfies Record<RunResult["status"], object>;
 
 function exitCodeOf({ status, report }: RunResult): ExitCode {
-  const code = exitCodes[status];
+  const { code } = ends[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
 }
 
-export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
+export function watching(show: Showrunner): WatchOptions {
+  return { expectedMs: (step) => show.expectedMs(step), pace: () => show.client.pace() };
+}
+
+export async function followRun(handle: RunHandle, context: Context, options: WatchOptions): Promise<ExitCode> {
   const { io, output } = context;
   const onInterrupt = () => {
     output.say(
@@ -84,13 +79,12 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   if (io.interrupt.aborted) onInterrupt();
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   try {
-    const { afterSeq = 0, expectedMs, pace } = options;
-    await watchRun(handle.events(), io, output, { afterSeq, expectedMs, pace });
+    await watchRun(handle.events(), io, output, options);
     const result = await handle.result().catch((error: unknown) => {
       throw interrupted(error, handle.id, context);
     });
-    if (options.json) output.printJson(document(result));
-    else for (const { name, value } of listOutputs(result.outputs)) output.print(`${visible(name)}\t${visible(value)}`);
+    output.printJson({ ...result.report, still_running: toDocument(result.openJobs) });
+    for (const { name, value } of listOutputs(result.outputs)) output.print(`${visible(name)}\t${visible(value)}`);
     sayEnd(result, context);
     return io.interrupt.aborted && result.status === "paused" ? ExitCode.interrupted : exitCodeOf(result);
   } finally {
@@ -118,18 +112,11 @@ const mends: Readonly<Record<string, string>> = {
   ENOSPC: "free space, then: ",
 };
 
-function document(result: RunResult): unknown {
-  return { ...result.report, still_running: toDocument(result.openJobs) };
-}
-
 function sayEnd(result: RunResult, { output }: Context): void {
-  const colour = (
-    { succeeded: "green", failed: "red", cancelled: "red", partial: "yellow", paused: "yellow" } as const
-  )[result.status];
   const { budget: most } = result.report;
   const budget = most === null ? "" : ` of a ${sharedWord(result.report)}budget of ${dollars(most)}`;
   output.say(
-    `${output.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost ${dollars(result.cost.micros)}${budget}`,
+    `${output.paint(["bold", ends[result.status].colour], result.status)}: run ${visible(result.id)} cost ${dollars(result.cost.micros)}${budget}`,
   );
   for (const line of reasonLines(result.report.steps)) output.say(`  ${line}`);
   const { missing, message, steps } = result.report;
@@ -144,13 +131,9 @@ function sayEnd(result: RunResult, { output }: Context): void {
   for (const line of overchargeLines(result.report)) output.say(`  ${line}`);
   for (const line of missingLines(result.report, Date.now())) output.say(`  ${line}`);
   const { next } = result.report;
-  const others =
-    result.status === "paused"
-      ? []
-      : [report(result), "showrunner dashboard   (shows all runs in this folder, with their media)"];
-  output.next(...(next === null ? [] : [commandLine(next)]), ...others);
-}
-
-function report({ id }: RunResult): string {
-  return `showrunner report ${visible(id)}   (writes one page with results, media and costs)`;
+  const others = [
+    `showrunner report ${visible(result.id)}   (writes one page with results, media and costs)`,
+    "showrunner dashboard   (shows all runs in this folder, with their media)",
+  ];
+  output.next(...(next === null ? [] : [commandLine(next)]), ...(result.status === "paused" ? [] : others));
 }

@@ -2,7 +2,6 @@ import { toDocument } from "../../core/kit/document.ts";
 import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { formatBytes } from "../../core/kit/value-text.ts";
-import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { readDuration } from "../input/flag-values.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
@@ -10,16 +9,13 @@ import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 
-export async function balance(context: Context, flags: ServiceFlags): Promise<ExitCode> {
+export async function balance(context: Context, flags: ServiceFlags): Promise<void> {
   const { output } = context;
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const [{ balanceMicros, currency }, journal] = await Promise.all([show.balance(), show.spending()]);
-    if (flags.json) {
-      output.printJson(toDocument({ balanceMicros, currency, journal }));
-      return ExitCode.done;
-    }
-    output.print(`${dollars(balanceMicros)} ${currency}`);
+    output.result(toDocument({ balanceMicros, currency, journal }), `${dollars(balanceMicros)} ${currency}`);
+    if (output.isJson) return;
     const { spentMicros, heldMicros, capMicros, floorMicros } = journal;
     const cap = capMicros === null ? "" : ` (cap: ${dollars(capMicros)})`;
     const floor = floorMicros === null ? "" : `; ${dollars(floorMicros)} must stay in the wallet`;
@@ -35,17 +31,16 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
         `Runs with ${visible(tag)}: cap of ${dollars(capMicros)}${per === null ? "" : " a day"} for each value`,
       );
     }
-    return ExitCode.done;
   });
 }
 
-export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode> {
+export async function gc(context: Context, flags: Flags["gc"]): Promise<void> {
   const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
   return withJournal(flags, async (show) => {
     const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
-    if (flags.json) output.printJson(toDocument(report));
-    else for (const runId of report.runs) output.print(visible(runId));
+    output.printJson(toDocument(report));
+    for (const runId of report.runs) output.print(visible(runId));
     for (const { runId, reason } of report.skipped) {
       const [why, next] =
         reason === "holds"
@@ -72,7 +67,6 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
       );
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
       output.next(repeatedCommand({ args: context.args.filter((one) => one !== "--dry-run") }));
-    return ExitCode.done;
   });
 }
 

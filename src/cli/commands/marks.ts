@@ -1,9 +1,23 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { toDocument } from "../../core/kit/document.ts";
-import type { Claim, Credentials, DigitalSourceType, FileMarks } from "../../core/marks/index.ts";
-import type { Manifest } from "../../index.ts";
-import { CliError, ExitCode, usageError } from "../cli-error.ts";
+import {
+  type Claim,
+  type Credentials,
+  CredentialsError,
+  type DigitalSourceType,
+  type FileMarks,
+  type Ingredient,
+  readCredentials,
+  readMarks,
+  signFile,
+  sourceTypes,
+} from "../../core/marks/index.ts";
+import { type Json, type Manifest, manifestSchema } from "../../index.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -20,18 +34,12 @@ interface ManifestBeside extends Pick<Manifest, "run" | "models"> {
   readonly matches: boolean;
 }
 
-export async function marks(
-  { io, output }: Context,
-  files: readonly string[],
-  flags: { readonly trust?: string; readonly json?: boolean },
-): Promise<ExitCode> {
+export async function marks({ io, output }: Context, files: readonly string[], flags: Flags["marks"]): Promise<void> {
   const trust = flags.trust === undefined ? undefined : await certificates(io.cwd, flags.trust);
   const options = { folder: io.cwd, ...(trust !== undefined && { trust }) };
   const shown: ShownFile[] = [];
   for (const file of files) shown.push(await readFileMarks(file, resolve(io.cwd, file), options));
-  if (flags.json) output.printJson(toDocument(shown));
-  else output.print(shown.map(lines).join("\n"));
-  return ExitCode.done;
+  output.result(toDocument(shown), shown.map(lines).join("\n"));
 }
 
 async function certificates(cwd: string, file: string): Promise<string> {
@@ -45,7 +53,6 @@ async function readFileMarks(
   path: string,
   options: { readonly folder: string; readonly trust?: string },
 ): Promise<ShownFile> {
-  const { readCredentials, readMarks } = await import("../../core/marks/index.ts");
   try {
     const said = await readMarks(path);
     // `readMarks` does not recognize every format that can be signed, so also try files of an unknown type.
@@ -58,7 +65,6 @@ async function readFileMarks(
 }
 
 async function manifestBeside(path: string): Promise<ManifestBeside | null> {
-  const { fileHash, readManifest } = await import("../input/manifest.ts");
   const manifest = await readManifest(path);
   if (manifest === null) return null;
   const { run, models, made_by, file } = manifest;
@@ -115,8 +121,7 @@ interface Signed {
   readonly fromManifest: boolean;
 }
 
-export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<ExitCode> {
-  const { signFile, CredentialsError } = await import("../../core/marks/index.ts");
+export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<void> {
   const pair = { certificate: await pem(io.cwd, "--cert", flags.cert), key: await pem(io.cwd, "--key", flags.key) };
   const targets = await targetsOf(io.cwd, files, flags.out);
   const done: Signed[] = [];
@@ -127,7 +132,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       await signFile(path, { ...pair, claim, out, folder: io.cwd });
       const { digitalSourceType } = claim;
       done.push({ file, signed: out, digitalSourceType, fromManifest: isOfManifest });
-      if (!flags.json) output.print(visible(out));
+      output.print(visible(out));
       if (!isOfManifest)
         output.say(
           `${visible(file)} has no matching manifest next to it, so it was signed without models and ingredients.`,
@@ -138,8 +143,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       throw usageError(`${visible(file)}: ${visibleError(error)}`, next ?? USAGE, error);
     }
   }
-  if (flags.json) output.printJson(toDocument(done));
-  return ExitCode.done;
+  output.printJson(toDocument(done));
 }
 
 async function pem(cwd: string, flag: string, file: string | undefined): Promise<string> {
@@ -174,8 +178,6 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
 
 /** Uses the manifest only if its hash matches the file. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
-  const { claimOf, fileHash, readManifest } = await import("../input/manifest.ts");
-  const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");
   const said = (await readMarks(path)).digitalSourceType;
   const manifest = await readManifest(path);
   const isOfManifest = manifest !== null && manifest.file.sha256 === (await fileHash(path));
@@ -189,4 +191,59 @@ async function claimFor(file: string, path: string, given: DigitalSourceType | u
   const bare = { models: [], description: "Made with Showrunner", ingredients: [] };
   const claim: Claim = { ...(known ?? bare), digitalSourceType };
   return { claim, isOfManifest };
+}
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+export async function readManifest(path: string): Promise<Manifest | null> {
+  const beside = `${path}.json`;
+  try {
+    const found = await stat(beside);
+    if (!found.isFile() || found.size > MOST_BYTES) return null;
+    const read = manifestSchema.safeParse(JSON.parse(await readFile(beside, "utf8")));
+    return read.success ? read.data : null;
+  } catch {
+    return null;
+  }
+}
+
+async function fileHash(path: string): Promise<string> {
+  const digest = createHash("sha256");
+  await pipeline(createReadStream(path), digest);
+  return digest.digest("hex");
+}
+
+/**
+ * Returns the facts for a file's content credentials. Prompts are left out, because a published signature cannot be
+ * withdrawn.
+ */
+export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
+  readonly digitalSourceType: DigitalSourceType | null;
+} {
+  const { made_by, run, pipeline, models, steps } = manifest;
+  return {
+    digitalSourceType: sourceTypeOf(manifest),
+    models,
+    description: `Made by step ${made_by.step} of run ${run}, pipeline ${pipeline}`,
+    ingredients: steps.filter(({ path }) => path !== made_by.step).flatMap(ingredientsOf),
+  };
+}
+
+function ingredientsOf({ path, kind, model, outputs, input }: Manifest["steps"][number]): readonly Ingredient[] {
+  const how = kind === "upload" ? "Uploaded" : model === null ? "Made by a local function" : `Made with ${model}`;
+  return outputs.flatMap(({ index, sha256, content_type }) => {
+    if (sha256 === null || content_type === null) return [];
+    const title = fileIn(input) ?? (index === 0 ? path : `${path} ${index + 1}`);
+    return [{ title, contentType: content_type, sha256, description: `${how}: step ${path}` }];
+  });
+}
+
+function fileIn(input: Json): string | null {
+  if (typeof input !== "object" || input === null || !("file" in input)) return null;
+  return typeof input.file === "string" ? input.file : null;
+}
+
+function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
+  const kept = mark?.status === "kept" ? mark.digital_source_type : null;
+  return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;
 }

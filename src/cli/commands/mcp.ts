@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
-import type { Showrunner } from "../../index.ts";
-import type { AgentPipeline, AgentSession } from "../../studio/mcp/index.ts";
+import { openJournal, type Showrunner } from "../../index.ts";
+import { AGENT_TAG, type AgentPipeline, AgentSession, serveStdio, startHttp } from "../../studio/mcp/index.ts";
 import { committedMicros } from "../../studio/served/index.ts";
-import { CliError, ExitCode, usageError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import { isFolder, pipelinesIn } from "../load/pipeline-file.ts";
@@ -18,14 +18,11 @@ import { storedToken } from "./dashboard.ts";
 
 const DEFAULT_PORT = 8789;
 
-export async function mcp(context: Context, folder: string, flags: Flags["mcp"]): Promise<ExitCode> {
+export async function mcp(context: Context, folder: string, flags: Flags["mcp"]): Promise<void> {
   const { io, output } = context;
-  for (const [flag, value] of [
-    ["--budget", flags.budget],
-    ["--run-budget", flags.runBudget],
-    ["--max-unquoted", flags.maxUnquoted],
-  ] as const)
-    checkAmount(flag, value);
+  checkAmount("--budget", flags.budget);
+  checkAmount("--run-budget", flags.runBudget);
+  checkAmount("--max-unquoted", flags.maxUnquoted);
   if (flags.runBudget !== undefined && flags.budget === undefined) {
     throw usageError("--run-budget needs --budget", "set the maximum cost of all runs together: --budget 5");
   }
@@ -36,11 +33,9 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   const pipelines = await agentPipelines(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
-  const { openJournal } = await import("../../index.ts");
   await mkdir(journalFolder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
-  const { AGENT_TAG, AgentSession, serveStdio, startHttp } = await import("../../studio/mcp/index.ts");
-  const [budgetMicros, beforeMicros] = [micros(flags.budget), await spentBefore(AGENT_TAG, flags)];
+  const [budgetMicros, beforeMicros] = [micros(flags.budget), await spentBefore(flags)];
   const budget = budgetMicros === null ? [] : [`${AGENT_TAG}:${formatUsd(beforeMicros + budgetMicros)}`];
   const capped = { ...flags, files: filesDir, cap: [...(flags.cap ?? []), ...budget] };
   const serve = async (show: Showrunner) => {
@@ -63,8 +58,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
       const token = await storedToken(join(journalFolder, "mcp-token"), (text) => output.say(text));
       const served = await startHttp(session, { port, token });
       const { interrupt } = io;
-      if (flags.json) output.printJson({ url: served.url, token });
-      else output.print(`${served.url}\nAuthorization: Bearer ${token}`);
+      output.result({ url: served.url, token }, `${served.url}\nAuthorization: Bearer ${token}`);
       if (!interrupt.aborted) await once(interrupt, "abort");
       await served.close();
     } else await serveStdio(session, io.interrupt);
@@ -78,12 +72,10 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   } finally {
     await journal.close();
   }
-  return ExitCode.done;
 }
 
-async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
-  if (budget === undefined) return 0;
-  return withShowrunner(flags, (show) => committedMicros(show, tag));
+async function spentBefore({ budget, ...flags }: Flags["mcp"]): Promise<number> {
+  return budget === undefined ? 0 : withShowrunner(flags, (show) => committedMicros(show, AGENT_TAG));
 }
 
 function micros(text: string | undefined): number | null {
@@ -122,7 +114,6 @@ interface Hosting {
 /** Starts a process for each run, because agent hosts kill this process soon after they disconnect. */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
-  const { AGENT_TAG } = await import("../../studio/mcp/index.ts");
   const folder = join(journalFolderOf(io, flags), "logs");
   for (const runId of session.driven) {
     const { planned } = await session.state(runId);
@@ -142,17 +133,8 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
     const inputFile = join(folder, `${runId}.input.json`);
     await writeFile(inputFile, JSON.stringify(input), { mode: 0o600 });
     const budget = budgetMicros === null ? [] : ["--budget", formatUsd(budgetMicros)];
-    const args = [
-      "run",
-      `${source.file}#${source.exportName}`,
-      "--id",
-      runId,
-      "--tag",
-      AGENT_TAG,
-      "--input",
-      `@${inputFile}`,
-      ...budget,
-    ];
+    const named = ["--id", runId, "--tag", AGENT_TAG, "--input", `@${inputFile}`];
+    const args = ["run", `${source.file}#${source.exportName}`, ...named, ...budget];
     const child = io.background([...args, ...flagsFor(FOLLOWING, flags).flat()], join(folder, `${runId}.log`));
     output.say(
       `The agent has disconnected; run ${runId} continues in this process, and process ${child.pid} takes over if this one is killed.`,
@@ -163,11 +145,8 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
 const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "files"] as const;
 
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {
-  await existingFolder(folder, context.io.cwd);
-  const found = (await pipelinesIn(folder, context)).map(({ pipeline, ...source }) => {
-    return { name: pipeline.name, pipeline, source };
-  });
-  if (found.length > 0) return found;
+  const found = await pipelinesIn(await existingFolder(folder, context.io.cwd), context);
+  if (found.length > 0) return found.map(({ pipeline, ...source }) => ({ name: pipeline.name, pipeline, source }));
   throw new CliError("PIPELINE_NOT_FOUND", `${visible(folder)}: no file exports a pipeline`, {
     next: "pass the folder of your pipelines: showrunner mcp pipelines",
   });

@@ -2,18 +2,41 @@ import { hash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { pullCatalog, readSnapshot, withFamilies } from "../../core/catalog/index.ts";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/files.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
-import type { Catalog, Pipeline, Showrunner } from "../../index.ts";
-import type { Decision, Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
+import {
+  type Catalog,
+  createClient,
+  createMemoryJournal,
+  openShowrunner,
+  type Pipeline,
+  readFamilies,
+  type Showrunner,
+} from "../../index.ts";
+import {
+  type Decision,
+  DecisionsFileError,
+  estimateMigration,
+  formatDecisions,
+  lossesOf,
+  type Migration,
+  type MigrationDecisions,
+  type MigrationReport,
+  migrateV2File,
+  parseDecisions,
+  sampleInput,
+  verifyMigration,
+  writeMigration,
+} from "../../migrate/index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { readNamed } from "../input/named-file.ts";
-import { throttle } from "../live/redraw.ts";
+import { throttle } from "../live/watch.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import type { Flags, ServiceFlags } from "../program/flags.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -22,9 +45,6 @@ export async function migrate(context: Context, file: string, flags: Flags["migr
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
-  const { readFamilies } = await import("../../index.ts");
-  const { readSnapshot, pullCatalog, withFamilies } = await import("../../core/catalog/index.ts");
-  const { writeMigration } = await import("../../migrate/index.ts");
   const named = familiesFileOf(io, flags);
   const families = readFamilies(named);
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
@@ -44,8 +64,8 @@ export async function migrate(context: Context, file: string, flags: Flags["migr
       if (flags.verify) migration = await verified(migration, { pipeline, catalog, target, context });
     }
     const files = await writeMigration(folder, migration, catalog);
-    if (flags.json) output.printJson(toDocument(migration.report));
-    else for (const path of files) output.print(visible(relative(io.cwd, path) || path));
+    output.printJson(toDocument(migration.report));
+    for (const path of files) output.print(visible(relative(io.cwd, path) || path));
     return finishRun(migration.report, context, relative(io.cwd, folder) || ".");
   } finally {
     await target.close();
@@ -76,13 +96,7 @@ interface Work {
   readonly target: VerificationTarget;
 }
 
-interface Migrated {
-  readonly migration: Migration;
-  readonly decisions: MigrationDecisions;
-}
-
-async function migrated({ context, path, catalog, decided, target }: Work): Promise<Migrated> {
-  const { migrateV2File } = await import("../../migrate/index.ts");
+async function migrated({ context, path, catalog, decided, target }: Work) {
   refuseUnknown(decided.map, catalog);
   const first = await migrateV2File(path, { catalog, ...decided }).catch(refuseUnreadable);
   const voices = await voicesFor(first.report, target);
@@ -126,8 +140,10 @@ async function voicesFor({ steps, inputs }: MigrationReport, { show }: Verificat
   return Object.fromEntries(await Promise.all(listed));
 }
 
-function anyVoice(voices: Voices): string {
-  return Object.values(voices).flat()[0]?.id ?? "voice_00000000-0000-4000-8000-000000000000";
+async function sampleFor({ report }: Migration, target: VerificationTarget) {
+  const [voice] = Object.values(await voicesFor(report, target)).flat();
+  const { folder } = target;
+  return sampleInput(report.inputs, { folder, voice: voice?.id ?? "voice_00000000-0000-4000-8000-000000000000" });
 }
 
 function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog): void {
@@ -155,14 +171,12 @@ interface Written {
 }
 
 async function priced(migration: Migration, { pipeline, target, context }: Written): Promise<Migration> {
-  const { estimateMigration, sampleInput } = await import("../../migrate/index.ts");
-  const { show, folder, name: service } = target;
+  const { show, name: service } = target;
   const { bodies, steps } = migration.report;
   context.output.say(
     `Read ${counted(bodies.length, "request body", "request bodies")}; asking ${service} for the price of ${counted(steps.length, "job")}.`,
   );
-  const voice = anyVoice(await voicesFor(migration.report, target));
-  const input = await sampleInput(migration.report.inputs, { folder, voice });
+  const input = await sampleFor(migration, target);
   const maxJobs = target.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
@@ -171,12 +185,10 @@ async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
 ): Promise<Migration> {
-  const { sampleInput, verifyMigration } = await import("../../migrate/index.ts");
   const own = target.isHosted ? await localTarget(catalog) : null;
   const { show, folder: scratch } = own ?? target;
   try {
-    const voice = anyVoice(await voicesFor(migration.report, own ?? target));
-    const input = await sampleInput(migration.report.inputs, { folder: scratch, voice });
+    const input = await sampleFor(migration, own ?? target);
     const { interrupt: signal } = context.io;
     context.output.say(
       `Running ${counted(migration.report.steps.length, "job")} on a local service to compare the results.`,
@@ -184,30 +196,26 @@ async function verified(
     const throttled = throttle();
     const onProgress = ({ done, total }: { readonly done: number; readonly total: number }) =>
       throttled(() => context.output.say(`  ${done} of ${total} steps done`));
-    return await verifyMigration(migration, show, {
-      pipeline,
-      input,
-      outDir: join(scratch, "out"),
-      signal,
-      onProgress,
-    });
+    const outDir = join(scratch, "out");
+    return await verifyMigration(migration, show, { pipeline, input, outDir, signal, onProgress });
   } finally {
     await own?.close();
   }
 }
 
-async function finishRun(report: MigrationReport, { output }: Context, folder: string): Promise<ExitCode> {
+function finishRun(report: MigrationReport, { output }: Context, folder: string): ExitCode {
   const { bodies, problems, decisions, steps, verification } = report;
   const migratedCount = bodies.filter(({ status }) => status === "migrated").length;
-  const { lossesOf } = await import("../../migrate/index.ts");
   const lost = lossesOf(report);
   const open = bodies.filter(({ status }) => status === "open").length + lost.length;
-  for (const { at, line, column, message } of problems.slice(0, 20)) {
-    output.say(`${visible(at)}${line === null ? "" : ` (line ${line}, column ${column})`}: ${visible(message)}`);
-  }
-  if (problems.length > 20) output.say(`… and ${problems.length - 20} more in report.md`);
-  for (const one of lost.slice(0, 20)) output.say(`open: ${visible(one)}`);
-  if (lost.length > 20) output.say(`… and ${lost.length - 20} more in report.md`);
+  const sayFirst = (lines: readonly string[]) => {
+    for (const line of lines.slice(0, 20)) output.say(visible(line));
+    if (lines.length > 20) output.say(`… and ${lines.length - 20} more in report.md`);
+  };
+  const where = (line: number | null, column: number | null) =>
+    line === null ? "" : ` (line ${line}, column ${column})`;
+  sayFirst(problems.map(({ at, line, column, message }) => `${at}${where(line, column)}: ${message}`));
+  sayFirst(lost.map((one) => `open: ${one}`));
   output.say(
     `${counted(migratedCount, "body", "bodies")} migrated to ${counted(steps.length, "job")}, ${open} open, ${counted(problems.length, "problem")}, ${counted(decisions.length, "decision")}.`,
   );
@@ -215,12 +223,8 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
     output.say(
       `Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, from ${report.price.service}.`,
     );
-  if (verification !== null)
-    output.say(
-      verification.ok
-        ? "Verified: the outputs match what v2 would produce."
-        : `Not verified: ${verification.differences.map(visible).join("; ")}`,
-    );
+  if (verification?.ok) output.say("Verified: the outputs match what v2 would produce.");
+  else if (verification !== null) output.say(`Not verified: ${verification.differences.map(visible).join("; ")}`);
   const at = visible(folder);
   output.next(`read ${at}/report.md${steps.length === 0 ? "" : `, then: showrunner plan ${at}/pipeline.ts`}`);
   if (steps.length === 0) return ExitCode.refused;
@@ -231,7 +235,6 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
 const DEFAULT_FILE = "migrate.decisions.json";
 
 async function readDecisions({ io }: Context, named: string | undefined): Promise<MigrationDecisions> {
-  const { DecisionsFileError, parseDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
   try {
     return parseDecisions((await readNamed(resolve(io.cwd, file))).toString(), file);
@@ -248,7 +251,6 @@ async function keepDecisions(
   { io, output }: Context,
   { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
 ): Promise<void> {
-  const { formatDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
   if (formatDecisions(before) === formatDecisions(now)) return;
   await writeDurably(resolve(io.cwd, file), formatDecisions(now));
@@ -295,12 +297,7 @@ interface VerificationTarget {
 }
 
 /** `families` must be an absolute path. */
-async function hostedTarget({
-  service,
-  baseUrl,
-  families,
-}: Pick<ServiceFlags, "service" | "baseUrl" | "families">): Promise<VerificationTarget> {
-  const { createMemoryJournal, openShowrunner } = await import("../../index.ts");
+async function hostedTarget({ service, baseUrl, families }: Flags["migrate"]): Promise<VerificationTarget> {
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const mediaDir = join(folder, "media");
   const show = await openShowrunner({ service, baseUrl, families, journal: createMemoryJournal(), mediaDir });
@@ -316,7 +313,6 @@ const PLAY_MONEY_USD = 1_000_000;
 
 /** Offers the built-in models if `catalog` is null. */
 async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
-  const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
   const { startLocalService } = await loadLocalService();
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const service = await startLocalService({

@@ -1,3 +1,5 @@
+import { openNotifications } from "../../core/engine/index.ts";
+import { openJournal } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
@@ -8,29 +10,23 @@ const HOW = "use --notify https://… or --notify 'command:notify-send Showrunne
 
 export async function testNotify(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output } = context;
-  const notifications = await opened(context, flags);
+  const notifications = opened(context, flags);
   const { target } = notifications;
   if (target === null) throw usageError("no notification target is set", HOW);
   const error = await notifications.test();
-  if (flags.json) output.printJson({ target, ok: error === null, error });
-  else
-    output.print(
-      error === null ? `${visible(target)} accepted the test notification` : `${visible(target)}: ${visible(error)}`,
-    );
+  const text = error === null ? " accepted the test notification" : `: ${visible(error)}`;
+  output.result({ target, ok: error === null, error }, visible(target) + text);
   if (error !== null) output.say(`Next: correct the target, then showrunner notify test   (${HOW})`);
   return error === null ? ExitCode.done : ExitCode.failed;
 }
 
-export async function notifyKey(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
-  const publicKey = await (await opened(context, flags)).publicKey();
-  if (flags.json) context.output.printJson({ algorithm: "ed25519", public_key: publicKey });
-  else context.output.print(publicKey);
-  return ExitCode.done;
+export async function notifyKey(context: Context, flags: Flags["notify test"]): Promise<void> {
+  const publicKey = await opened(context, flags).publicKey();
+  context.output.result({ algorithm: "ed25519", public_key: publicKey }, publicKey);
 }
 
-export async function listNotices(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
+export async function listNotices(context: Context, flags: Flags["notify test"]): Promise<void> {
   const { output, io } = context;
-  const { openJournal } = await import("../../index.ts");
   const store = await openJournal(journalOf(io, flags));
   const rows = await store.notices().finally(() => store.close());
   const listed = rows.map(({ runId, seq, event, attempts, dueAt, lastError }) => ({
@@ -40,32 +36,23 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
     next_attempt_at: new Date(dueAt).toISOString(),
     error: lastError,
   }));
-  if (flags.json) output.printJson(listed);
-  else if (listed.length > 0) output.print(table(listed, columns, io.stdout.columns));
+  output.printJson(listed);
+  if (listed.length > 0) {
+    const columns: readonly Column<(typeof listed)[number]>[] = [
+      { title: "id", value: ({ id }) => visible(id) },
+      { title: "event", value: ({ event }) => event },
+      { title: "attempts", value: ({ attempts }) => String(attempts), align: "right" },
+      { title: "next attempt", value: (one) => one.next_attempt_at },
+      { title: "last error", value: ({ error }) => visible(error ?? ""), flexible: true },
+    ];
+    output.print(table(listed, columns, io.stdout.columns));
+  }
   const count = listed.length === 0 ? "No notifications" : counted(listed.length, "notification");
   output.say(
     `${count} to deliver. showrunner worker delivers notifications, and so does any process that drives runs in this journal and has a target.`,
   );
-  return ExitCode.done;
 }
 
-type Listed = {
-  readonly id: string;
-  readonly event: string;
-  readonly attempts: number;
-  readonly next_attempt_at: string;
-  readonly error: string | null;
-};
-
-const columns: readonly Column<Listed>[] = [
-  { title: "id", value: ({ id }) => visible(id) },
-  { title: "event", value: ({ event }) => event },
-  { title: "attempts", value: ({ attempts }) => String(attempts), align: "right" },
-  { title: "next attempt", value: (one) => one.next_attempt_at },
-  { title: "last error", value: ({ error }) => visible(error ?? ""), flexible: true },
-];
-
-async function opened({ io }: Context, flags: Flags["notify test"]) {
-  const { openNotifications } = await import("../../core/engine/index.ts");
+function opened({ io }: Context, flags: Flags["notify test"]) {
   return openNotifications({ notify: flags.notify, journal: journalOf(io, flags), env: io.env });
 }

@@ -2,23 +2,23 @@ import { likelyAddress } from "../../core/kit/deployments.ts";
 import { toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/files.ts";
 import { dollars, openSteps } from "../../core/kit/money.ts";
-import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
+import { type DiagramOptions, planMermaid, traitsOf } from "../../core/plan/index.ts";
 import type { Plan, Problem, Quote, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
-import { checkAmount, checkTableFlags } from "../input/flag-values.ts";
+import { checkAmount, checkTableFlags, quoteOptions, withProfileService } from "../input/flag-values.ts";
 import { writtenFile } from "../input/named-file.ts";
-import { quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import type { Flags, ServiceFlags } from "../program/flags.ts";
+import type { Flags } from "../program/flags.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, offerLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
+import { counted } from "../text/table.ts";
 
-export function diagramOptions(quote: Quote): DiagramOptions {
+function diagramOptions(quote: Quote): DiagramOptions {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {
     highlighted: quote.criticalPath,
@@ -58,7 +58,7 @@ export async function plan(context: Context, spec: string, given: Flags["plan"])
     sayWhere(show, context);
     const options = quoteOptions(flags);
     const quote = await show.quote(loaded.pipeline, input, options);
-    if (!quote.ok || quote.plan === null) return reportProblems(quote.problems, context, flags);
+    if (!quote.ok || quote.plan === null) return reportProblems(quote.problems, context, flags.baseUrl);
     const compared = { pipeline: loaded.pipeline, input, quote, options, cwd: io.cwd };
     const against = flags.against === undefined ? null : await compareWith(show, flags.against, compared);
     await sayPlan(quote, quote.plan, against, context, flags);
@@ -80,8 +80,8 @@ async function sayPlan(
   const { io, output } = context;
   const drawing = diagramOptions(quote);
   if (flags.svg !== undefined) await writeSvg(drawn, drawing, flags.svg, context);
-  if (flags.json) return output.printJson(quoteDocument(quote, drawn, against));
-  if (flags.mermaid) return output.print(await mermaid(drawn, drawing));
+  output.printJson(quoteDocument(quote, drawn, against));
+  if (flags.mermaid) return output.print(planMermaid(drawn, drawing).trimEnd());
   output.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote), ...offerLines(quote)].join("\n"));
   if (against !== null) output.print(["", ...comparisonLines(against)].join("\n"));
 }
@@ -94,11 +94,6 @@ function quoteDocument(quote: Quote, { pipeline, steps }: Plan, against: PlanCom
   const total = { ...totalMicros, expected: expectedMicros };
   const open = { openSteps: openSteps(quote.prices), stepCount: steps.length };
   return toDocument({ ...rest, totalMicros: total, ...open, pipeline, steps, ...(against !== null && { against }) });
-}
-
-async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
-  const { planMermaid } = await import("../../core/plan/index.ts");
-  return planMermaid(drawn, drawing).trimEnd();
 }
 
 async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, output }: Context): Promise<void> {
@@ -120,10 +115,10 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
 export function reportProblems(
   problems: readonly Problem[],
   { args, output, io }: Context,
-  flags: Pick<ServiceFlags, "json" | "baseUrl">,
+  given: string | undefined,
 ): ExitCode {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  const baseUrl = flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL;
+  const count = counted(problems.length, "problem");
+  const baseUrl = given ?? io.env.SHOWRUNNER_BASE_URL;
   const likely = baseUrl ? likelyAddress(baseUrl) : null;
   const check = args[0] === "plan" ? "" : "; `showrunner plan` checks without spending";
   const isNoModel = problems.every(({ code }) => code === "unknown-model");
@@ -132,10 +127,8 @@ export function reportProblems(
       ? `check whether the base URL should be ${visible(likely)}`
       : `correct ${problems.length === 1 ? "it" : "them"} and try again${check}`;
   const message = "in the plan; nothing was submitted";
-  if (flags.json) {
-    const refusal = { ok: false, code: "PLAN_PROBLEMS", message: `${count} ${message}`, next };
-    output.refuse({ ...refusal, problems: toDocument(problems) });
-  }
+  const refusal = { ok: false, code: "PLAN_PROBLEMS", message: `${count} ${message}`, next };
+  output.refuse({ ...refusal, problems: toDocument(problems) });
   output.say(`${output.paint(["bold", "red"], count)} ${message}:`);
   output.say(problemList(problems));
   output.next(next);

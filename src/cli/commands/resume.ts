@@ -14,21 +14,19 @@ import { diffLines } from "../report/comparison.ts";
 import { rerunTable, totalText } from "../report/price-table.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
-import { followRun } from "./follow.ts";
+import { followRun, watching } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
 export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
-  const { waitForFunds, rerunFailed, accountMoved, budget, agree, quote, maxUnquoted } = flags;
+  const { waitForFunds, note, rerunFailed, accountMoved, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
   checkAmount("--agree", agree);
   checkAmount("--max-unquoted", maxUnquoted);
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkTableFlags(flags);
-  checkMovesAlone(runId, flags);
+  checkFlags(runId, flags);
   const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
-  checkNote(runId, flags);
-  checkHasChange(flags);
   const edited = await readEdits(flags.edit, context.io);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -43,24 +41,17 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
     const input = isCorrected ? await correction(flags, context, loaded!) : undefined;
     const given = loaded?.pipeline ?? null;
     const functions = given === null ? await ownFunctions(show, context, runId) : { pipeline: given };
-    const agreed = await agreeToChanges(show, context, {
-      runId,
-      given,
-      functions,
-      input,
-      edit,
-      rerun,
-      flags: { ...flags, requestId },
-    });
+    const requested = { runId, given, functions, input, edit, rerun, flags: { ...flags, requestId } };
+    const agreed = await agreeToChanges(show, context, requested);
     if ("refused" in agreed) return agreed.refused;
-    return continueRun(show, context, runId, flags, {
+    return continueRun(show, context, runId, {
       ...functions,
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       acceptChanges: agreed.accepted,
       input,
       edit,
       everywhere: agreed.everywhere,
-      note: flags.note,
+      note,
       rerun,
       rerunFailed,
       sameSeed: agreed.sameSeed,
@@ -76,39 +67,46 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   });
 }
 
-function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
+/** Refuses flags that exclude each other, and flags that only qualify a change if there is no change. */
+function checkFlags(runId: string, flags: Flags["resume"]): void {
+  const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges, note, everywhere } = flags;
+  const isGiven = (...changes: readonly unknown[]) => changes.some((change) => change !== undefined);
+  const refuseIf = (isWrong: boolean, message: string, next: string) => {
+    if (isWrong) throw usageError(message, next);
+  };
+  const isAgain = isGiven(redo, edit, rerun, rerunFailed);
+  const isChanged = isAgain || isGiven(input, i, file, acceptChanges);
   const command = `showrunner resume ${visible(runId)}`;
-  if (redo !== undefined && note === undefined)
-    throw usageError("--redo needs a note on what to change", `${command} --redo ${visible(redo)} --note TEXT`);
-  if (redo !== undefined && [edit, rerun, rerunFailed, input, i].some((flag) => flag !== undefined))
-    throw usageError(
-      "--redo cannot be combined with other changes to the run",
-      `${command} --redo ${visible(redo)} --note ${visible(note!)}`,
-    );
-  if (note === undefined || [redo, edit, rerun, rerunFailed].some((flag) => flag !== undefined)) return;
-  throw usageError(
+  // Changes can only be priced after the move.
+  refuseIf(
+    flags.accountMoved === true && isChanged,
+    "--account-moved cannot be combined with changes to the run; use it first, on its own",
+    `${command} --account-moved`,
+  );
+  const redoing = `${command} --redo ${visible(redo ?? "")} --note ${visible(note ?? "TEXT")}`;
+  refuseIf(isGiven(redo) && note === undefined, "--redo needs a note on what to change", redoing);
+  refuseIf(
+    isGiven(redo) && isGiven(edit, rerun, rerunFailed, input, i),
+    "--redo cannot be combined with other changes to the run",
+    redoing,
+  );
+  refuseIf(
+    isGiven(note) && !isAgain,
     "--note only works together with a rerun or an edit",
     "add --redo STEP, --rerun STEP or --edit STEP:FIELD=VALUE",
   );
-}
-
-/** Refuses `--quote`, `--everywhere` and `--same-seed` if the command makes no change to which they apply. */
-function checkHasChange(flags: Flags["resume"]): void {
-  const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges } = flags;
-  const again = [redo, edit, rerun, rerunFailed];
-  const isGiven = (changes: readonly unknown[]) => changes.some((change) => change !== undefined);
-  if (flags.quote !== undefined && !isGiven([...again, input, i, file, acceptChanges]))
-    throw usageError(
-      "--quote: there is nothing to accept, because no change to the run was requested",
-      "repeat the command that showed the quote and add --quote ID, or omit --quote",
-    );
-  if (flags.everywhere !== undefined && !isGiven([edit, redo]))
-    throw usageError(
-      `--${flags.everywhere ? "" : "no-"}everywhere only works together with an edit`,
-      "add --edit STEP:FIELD=VALUE or --redo STEP --note TEXT",
-    );
-  if (flags.sameSeed !== undefined && !isGiven(again))
-    throw usageError("--same-seed only works together with a rerun", "add --rerun STEP or --rerun-failed");
+  refuseIf(
+    isGiven(flags.quote) && !isChanged,
+    "--quote: there is nothing to accept, because no change to the run was requested",
+    "repeat the command that showed the quote and add --quote ID, or omit --quote",
+  );
+  refuseIf(
+    isGiven(everywhere) && !isGiven(edit, redo),
+    `--${everywhere ? "" : "no-"}everywhere only works together with an edit`,
+    "add --edit STEP:FIELD=VALUE or --redo STEP --note TEXT",
+  );
+  const toRerun = "add --rerun STEP or --rerun-failed";
+  refuseIf(isGiven(flags.sameSeed) && !isAgain, "--same-seed only works together with a rerun", toRerun);
 }
 
 async function redoFor(
@@ -127,15 +125,6 @@ async function redoFor(
   if (asked.edit === undefined && asked.rerun === undefined)
     output.say(`${visible(redo)} is already in progress; the run continues and the note has no effect.`);
   return asked;
-}
-
-/** Refuses `--account-moved` together with changes, because changes can only be priced after the move. */
-function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
-  const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
-  if (!accountMoved) return;
-  if (![file, acceptChanges, rerun, rerunFailed, input, i, edit, redo].some((flag) => flag !== undefined)) return;
-  const next = `showrunner resume ${visible(runId)} --account-moved`;
-  throw usageError("--account-moved cannot be combined with changes to the run; use it first, on its own", next);
 }
 
 async function correction(
@@ -167,7 +156,6 @@ export async function continueRun(
   show: Showrunner,
   context: Context,
   runId: string,
-  flags: Pick<ServiceFlags, "json">,
   options?: ResumeOptions,
 ): Promise<ExitCode> {
   const known = (await show.runs()).find((row) => row.runId === runId);
@@ -177,12 +165,7 @@ export async function continueRun(
   const isToChange = acceptChanges || rerunFailed || [input, edit, rerun].some((change) => change !== undefined);
   if (budget !== undefined && !isToChange && known !== undefined && isRunFinal(known.status))
     context.output.say(`The run has already ended (${known.status}), so --budget ${budget} changes nothing.`);
-  return followRun(handle, context, {
-    json: flags.json,
-    afterSeq: known?.lastSeq ?? 0,
-    expectedMs: (step) => show.expectedMs(step),
-    pace: () => show.client.pace(),
-  });
+  return followRun(handle, context, { ...watching(show), afterSeq: known?.lastSeq ?? 0 });
 }
 
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
@@ -240,7 +223,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   if (same.length > 0) await agreeToTheSame(same, context, requested);
   if (same.length > 0 && !flags.sameSeed) answers.push("--same-seed");
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
-  if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
+  if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags.baseUrl) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   const { id } = rerunScope;
   if (id !== null && flags.quote === undefined)
@@ -271,19 +254,18 @@ async function decideElsewhere(
   throw new CliError(
     "NOT_CONFIRMED",
     "The edited text also occurs in other steps, and their files keep the old text unless you replace it there too",
-    {
-      next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)`,
-    },
+    { next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)` },
   );
 }
 
 async function agreeToTheSame(same: Drift["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;
+  const what = `The code sets ${seeds}, so the rerun sends the same request again and probably pays again for the same result`;
   await confirm(context.io, {
     yes: flags.sameSeed === true,
-    question: `The code sets ${seeds}, so the rerun sends the same request again and probably pays again for the same result. Send the request?`,
-    what: `The code sets ${seeds}, so the rerun sends the same request again and probably pays again for the same result`,
+    question: `${what}. Send the request?`,
+    what,
     refused: "Not started; nothing was spent",
     next: `${repeatedCommand(context, "--same-seed")}   (or, for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
   });
@@ -314,7 +296,7 @@ async function sayDrift(
   const lines = diffLines(drift);
   if (lines.length > 0 || drift.problems.length === 0) output.say(`${output.paint(["bold", "yellow"], what)}:`);
   for (const line of lines) output.say(`  ${line}`);
-  if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
+  if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags.baseUrl);
   if (flags.acceptChanges || (isWanted && flags.yes)) return "by flag";
   output.say(rerunTable(drift, io.stderr.columns));
   if (await isAgreed(io, "Apply these changes?")) return "agreed";
@@ -325,7 +307,7 @@ async function sayDrift(
   output.next(
     `${repeatedCommand(context, "--accept-changes")}${yes}   (or omit ${wantedBy(requested)} to continue as planned)`,
   );
-  if (flags.json) output.printJson({ id: runId, drift: toDocument(drift) });
+  output.printJson({ id: runId, drift: toDocument(drift) });
   return ExitCode.unfinished;
 }
 
@@ -350,12 +332,12 @@ async function agree(
   });
 }
 
-export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
+export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<void> {
   return withJournal(flags, async (show) => {
     await show.stop(runId);
     const { status } = await show.show(runId);
     const isOver = status !== "interrupted" && isRunFinal(status);
-    if (flags.json) context.output.printJson({ id: runId, status });
+    context.output.printJson({ id: runId, status });
     context.output.say(
       isOver
         ? `Run ${visible(runId)} has already ended (${status}); nothing was stopped.`
@@ -364,7 +346,6 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
           : `Asked run ${visible(runId)} to stop: it will submit no more jobs. Jobs already paid for continue on the service.`,
     );
     context.output.next(`showrunner ${isOver ? "show" : "resume"} ${visible(runId)}`);
-    return ExitCode.done;
   });
 }
 
@@ -381,8 +362,7 @@ async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<
       );
     }
     const value = sign === "=" ? await readTextOrFile("--edit", text, io) : jsonOf(text, `${step}:${field}`);
-    const before = edits.get(step) ?? {};
-    edits.set(step, { ...before, [field]: value });
+    edits.set(step, { ...edits.get(step), [field]: value });
   }
   return Object.fromEntries(edits);
 }

@@ -1,9 +1,15 @@
 import { toDocument } from "../../core/kit/document.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
 import type { ReviewLinkRow } from "../../core/view/index.ts";
-import type { JournalStore } from "../../index.ts";
-import type { ReviewLinkView } from "../../studio/dashboard/index.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
+import { type JournalStore, openJournal } from "../../index.ts";
+import {
+  createReviewLink,
+  originOf,
+  type ReviewLinkView,
+  reviewLinkUrl,
+  reviewLinkView,
+} from "../../studio/dashboard/index.ts";
+import { usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
 import { readDuration, tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
@@ -16,12 +22,11 @@ export async function reviewLink(
   runId: string | undefined,
   step: string | undefined,
   flags: Flags["review-link"],
-): Promise<ExitCode> {
-  const { openJournal } = await import("../../index.ts");
+): Promise<void> {
   const journal = await openJournal(journalOf(context.io, flags));
   try {
-    if (flags.revoke !== undefined) return await revoke(context, journal, flags.revoke, flags);
-    if (flags.list) return await list(context, journal, flags);
+    if (flags.revoke !== undefined) return await revoke(context, journal, flags.revoke);
+    if (flags.list) return await list(context, journal);
     const tags = tagsOf(flags.tag);
     const scope = { ...(tags && { tags }), ...(runId !== undefined && { runId }), ...(step !== undefined && { step }) };
     return await create(context, journal, scope, flags);
@@ -35,8 +40,7 @@ async function create(
   journal: JournalStore,
   scope: ReviewLinkRow["scope"],
   flags: Flags["review-link"],
-): Promise<ExitCode> {
-  const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../studio/dashboard/index.ts");
+): Promise<void> {
   const named = flags.publicUrl ?? io.env.SHOWRUNNER_PUBLIC_URL;
   const here = await dashboardOrigin(journalFolderOf(io, flags));
   const origin = named ? originOf(named) : here.origin;
@@ -45,8 +49,7 @@ async function create(
   const now = Date.now();
   const { link, token } = await createReviewLink(journal, { scope, expiresMs, maxUses }, now);
   const url = reviewLinkUrl(origin, token);
-  if (flags.json) output.printJson(toDocument({ ...reviewLinkView(link, now), url }));
-  else output.print(url);
+  output.result(toDocument({ ...reviewLinkView(link, now), url }), url);
   output.say(
     `Anyone with this address can decide on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
   );
@@ -56,15 +59,9 @@ async function create(
   }
   const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
   if (runs.length === 0) output.say("No run has this tag yet; the link will show runs once they have it.");
-  output.next(
-    ...(here.isRunning
-      ? []
-      : [
-          `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (the link works while this command runs)`,
-        ]),
-    `showrunner review-link --revoke ${link.id}`,
-  );
-  return ExitCode.done;
+  const command = `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}`;
+  const serving = here.isRunning ? [] : [`${command}   (the link works while this command runs)`];
+  output.next(...serving, `showrunner review-link --revoke ${link.id}`);
 }
 
 const columns: readonly Column<ReviewLinkView>[] = [
@@ -75,35 +72,26 @@ const columns: readonly Column<ReviewLinkView>[] = [
   { title: "used", value: ({ uses, maxUses }) => `${uses} of ${maxUses}`, align: "right" },
 ];
 
-async function list({ io, output }: Context, journal: JournalStore, flags: Flags["review-link"]): Promise<ExitCode> {
-  const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
+async function list({ io, output }: Context, journal: JournalStore): Promise<void> {
   const now = Date.now();
   const links = (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
-  if (flags.json) output.printJson(toDocument(links));
-  else if (links.length > 0) output.print(table(links, columns, io.stdout.columns));
-  else {
+  output.printJson(toDocument(links));
+  if (links.length > 0) output.print(table(links, columns, io.stdout.columns));
+  else if (!output.isJson) {
     output.say("No review links yet.");
     output.next("showrunner review-link --tag client=acme --expires 7d");
   }
-  return ExitCode.done;
 }
 
-async function revoke(
-  { output }: Context,
-  journal: JournalStore,
-  id: string,
-  flags: Flags["review-link"],
-): Promise<ExitCode> {
-  const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
+async function revoke({ output }: Context, journal: JournalStore, id: string): Promise<void> {
   const now = Date.now();
   await journal.revokeReviewLink(id, now);
   const link = await journal.reviewLink(id);
   if (link === null) {
     throw usageError(`--revoke ${visible(id)}: this link does not exist`, "showrunner review-link --list");
   }
-  if (flags.json) output.printJson(toDocument(reviewLinkView(link, now)));
+  output.printJson(toDocument(reviewLinkView(link, now)));
   output.say(`Revoked: the link no longer shows ${visible(shown(reviewLinkView(link, now)))} or accepts decisions.`);
-  return ExitCode.done;
 }
 
 function shown({ tags, runId, step }: ReviewLinkView): string {

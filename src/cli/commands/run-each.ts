@@ -9,15 +9,14 @@ import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { explainError } from "../explain-error.ts";
-import { wholeNumber } from "../input/flag-values.ts";
-import { agreedPrice, quoteOptions, runOptions } from "../input/quote-options.ts";
+import { agreedPrice, quoteOptions, runOptions, wholeNumber } from "../input/flag-values.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
-import { sayLimitWaits } from "../live/redraw.ts";
+import { sayLimitWaits } from "../live/watch.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
-import type { Flags, ServiceFlags } from "../program/flags.ts";
+import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
-import { runInstead } from "../text/next-line.ts";
+import { repeatedCommand, runInstead } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
 import { type Detached, detach } from "./detach.ts";
 
@@ -37,34 +36,26 @@ async function withRows<T>(
 ): Promise<T | ExitCode> {
   const { io } = context;
   const file = flags.each!;
-  const { id: name } = flags;
   const schema = await inputSchema(loaded.pipeline);
   const base = (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown };
-  const read = await readRows(file, {
-    io,
-    flags,
-    name,
-    idColumn: flags.idColumn,
-    pipeline: loaded.pipeline.name,
-    profile: flags.profile,
-    schema,
-    base,
-  });
-  if (!read.ok && read.rows.length === 0) return sayMistakes(read.mistakes, file, context, flags);
+  const { id: name, idColumn, profile } = flags;
+  const { name: pipeline } = loaded.pipeline;
+  const read = await readRows(file, { io, flags, name, idColumn, pipeline, profile, schema, base });
+  if (!read.ok && read.rows.length === 0) return sayMistakes(read.mistakes, file, context);
   return withShowrunner(flags, async (show): Promise<T | ExitCode> => {
     sayWhere(show, context);
     using _waits = sayLimitWaits(() => show.client.pace(), context.output);
     const rows = withKnownIds(read.rows, await show.runs());
     const { budget: _, ...given } = quoteOptions(flags);
     // Rows with another name, profile or base input are a different set, so they replace no runs of this set.
-    const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
+    const source = JSON.stringify([resolve(io.cwd, file), name ?? null, profile ?? null, base]);
     const quoting = { ...given, source };
     if (!read.ok) {
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
-      return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
+      return sayMistakes(withProblems(read.mistakes, problems, rows), file, context);
     }
     const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
-    if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
+    if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context);
     return work(show, { quote, rows });
   });
 }
@@ -77,12 +68,10 @@ export async function planRows(
   const { io, output } = context;
   return withRows(context, loaded, flags, async (_, { quote, rows }) => {
     const priced = quote.rows.map((row, at): PricedRow => ({ ...row, line: rows[at]!.line }));
-    if (flags.json) output.printJson(rowsDocument(quote, priced));
-    else {
-      const isOne = priced.every(({ expectedMicros, maxMicros }) => expectedMicros === maxMicros);
-      const columns = rowColumns.filter(({ title }) => !isOne || title !== "at most");
-      output.print(`${table(priced, columns, io.stdout.columns)}\n\n${quoteText(quote)}`);
-    }
+    const isOne = priced.every(({ expectedMicros, maxMicros }) => expectedMicros === maxMicros);
+    const columns = rowColumns.filter(({ title }) => !isOne || title !== "at most");
+    const text = `${table(priced, columns, io.stdout.columns)}\n\n${quoteText(quote)}`;
+    output.result(rowsDocument(quote, priced), text);
     output.next(runInstead(context));
     return ExitCode.done;
   });
@@ -136,7 +125,7 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
         flags,
         options: { ...options, budget, atOnce, outDir, startAnyway: flags.startAnyway },
       });
-      sayReplaced(quote.replaced, context, flags);
+      sayReplaced(quote.replaced, context);
       const isPaused = error === null && outcomes.some(({ status }) => status === "paused");
       const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
       const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
@@ -154,17 +143,8 @@ interface Drive extends PricedRows {
   readonly options: Parameters<typeof runEach>[3];
 }
 
-interface Driven {
-  readonly outcomes: readonly RowOutcome[];
-  /** What stopped the bulk start after rows had started; otherwise null. */
-  readonly error: unknown;
-}
-
-async function drive(
-  show: Showrunner,
-  context: Context,
-  { loaded, quote, rows, flags, options }: Drive,
-): Promise<Driven> {
+/** `error` is what stopped the bulk start after rows had started; otherwise null. */
+async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
   const { io, output } = context;
   let over = 0;
   let spentMicros = 0;
@@ -177,10 +157,9 @@ async function drive(
     if (status !== "waiting") over += 1;
     spentMicros += costMicros;
     const { line } = rows[outcome.index]!;
-    if (flags.json) {
-      output.printJsonLine({ line, id, status, cost: formatUsd(costMicros), message });
-    } else if (status !== "waiting") output.print(`${visible(id)}\t${status}\t${dollars(costMicros)}`);
+    output.printJsonLine({ line, id, status, cost: formatUsd(costMicros), message });
     if (status === "waiting") return;
+    output.print(`${visible(id)}\t${status}\t${dollars(costMicros)}`);
     const why = message === null ? "" : `: ${visible(message)}`;
     output.say(`${over} of ${rows.length} rows, ${dollars(spentMicros)} spent; line ${line} ${status}${why}`);
   };
@@ -241,15 +220,11 @@ function quoteText(quote: PricedRows["quote"]): string {
 
 const MOST_REPLACED = 10;
 
-function sayReplaced(
-  replaced: readonly RunDocument[],
-  { output }: Context,
-  { json }: Pick<ServiceFlags, "json">,
-): void {
+function sayReplaced(replaced: readonly RunDocument[], { output }: Context): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
     const message = "its row was changed or removed; only this command continues the run";
     const how = next ?? { command: `showrunner resume ${id}`, note: null };
-    if (json) output.printJsonLine({ line: null, id, status: "replaced", cost, held, message, next: how });
+    output.printJsonLine({ line: null, id, status: "replaced", cost, held, message, next: how });
     if (at >= MOST_REPLACED) continue;
     const done = `${steps.filter(({ status }) => status === "succeeded").length} of ${counted(steps.length, "step")} done`;
     output.say(
@@ -285,26 +260,19 @@ function sayEnd(
     output.next(`showrunner approve   (${wait} for a decision; or open Review in showrunner dashboard)`);
   }
   if (isOpen) {
-    const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));
-    output.next(`showrunner ${all.join(" ")}   (continues the unfinished rows; no row is started twice)`);
+    const needed = neededBudget(outcomes, budget);
+    const again = repeatedCommand({ args }, ...(needed === null ? [] : ["--budget", needed]));
+    output.next(`${visible(again)}   (continues the unfinished rows; no row is started twice)`);
   }
   if (!counts.has("handed")) output.next(list);
   if (io.interrupt.aborted) return ExitCode.interrupted;
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-function withBudget(
-  args: readonly string[],
-  outcomes: readonly RowOutcome[],
-  budget: string | null,
-): readonly string[] {
+/** Returns the maximum to set, if the agreed maximum is not enough for all rows. */
+function neededBudget(outcomes: readonly RowOutcome[], budget: string | null): string | null {
   const micros = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);
-  if (budget === null || micros <= parseUsd(budget)!) return args;
-  const enough = wholeCents(micros);
-  const at = args.findIndex((word) => /^--budget(?:=|$)/.test(word));
-  if (at < 0) return [...args, "--budget", enough];
-  const after = args[at] === "--budget" ? at + 2 : at + 1;
-  return [...args.slice(0, at), "--budget", enough, ...args.slice(after)];
+  return budget === null || micros <= parseUsd(budget)! ? null : wholeCents(micros);
 }
 
 function withProblems(
@@ -333,16 +301,11 @@ function ofRow({ code, index, step, field, message }: RowProblem, rows: readonly
   };
 }
 
-function sayMistakes(
-  mistakes: readonly RowMistake[],
-  file: string,
-  { output }: Context,
-  flags: Pick<ServiceFlags, "json">,
-): ExitCode {
+function sayMistakes(mistakes: readonly RowMistake[], file: string, { output }: Context): ExitCode {
   const sorted = [...mistakes].sort((a, b) => a.line - b.line);
   const message = `${counted(mistakes.length, "mistake")} in ${visible(file)}; nothing was started`;
   const next = "correct the file and try again";
-  if (flags.json) output.refuse({ ok: false, code: "INPUT_INVALID", message, next, file, mistakes: sorted });
+  output.refuse({ ok: false, code: "INPUT_INVALID", message, next, file, mistakes: sorted });
   output.say(`${message}:`);
   const alike = Map.groupBy(sorted, ({ column, message }) => JSON.stringify([column, message]));
   for (const same of alike.values()) {

@@ -5,8 +5,7 @@ import { OverBudgetError, type Quote } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
-import { checkRunFlags } from "../input/flag-values.ts";
-import { agreedPrice, quoteOptions, runOptions, withProfileService } from "../input/quote-options.ts";
+import { agreedPrice, checkRunFlags, quoteOptions, runOptions, withProfileService } from "../input/flag-values.ts";
 import { checkFileName, inputSchema, readInput } from "../input/read-input.ts";
 import { isAgreed } from "../io.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -14,7 +13,7 @@ import type { Flags } from "../program/flags.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { type Detached, detach } from "./detach.ts";
-import { followRun } from "./follow.ts";
+import { followRun, watching } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
 export async function run(context: Context, spec: string, given: Flags["run"]): Promise<ExitCode> {
@@ -41,19 +40,19 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
         // With an id that exists, `start` only checks that plan and input are the same.
         await show.start(loaded.pipeline, input, again);
         const isDriven = known.status === "running" || known.status === "planned";
-        return isDriven ? sayDriven(known, context, flags) : { known };
+        return isDriven ? sayDriven(known, context) : { known };
       }
       const handle = await show.run(loaded.pipeline, input, again);
       output.say(
         `Run ${visible(known.runId)} already exists (${known.status}): ${isOver ? "nothing was started" : "it continues"}.`,
       );
-      return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
+      return followRun(handle, context, { ...watching(show), afterSeq: known.lastSeq });
     }
     const quote = await show.quote(loaded.pipeline, input, {
       ...quoteOptions(flags),
       keep: flags.quote === undefined && flags.budget === undefined,
     });
-    if (!quote.ok) return reportProblems(quote.problems, context, flags);
+    if (!quote.ok) return reportProblems(quote.problems, context, flags.baseUrl);
     output.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const isAgreed = flags.budget !== undefined || flags.quote !== undefined;
     const budget = flags.budget ?? (isAgreed ? null : await agreedPrice(show, quote, context));
@@ -75,11 +74,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
     }
     const handle = await show.run(loaded.pipeline, input, agreed);
     output.say(`Run ${handle.id}`);
-    return followRun(handle, context, {
-      json: flags.json,
-      expectedMs: (step) => show.expectedMs(step),
-      pace: () => show.client.pace(),
-    });
+    return followRun(handle, context, watching(show));
   });
   if (typeof outcome === "number") return outcome;
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
@@ -97,8 +92,7 @@ async function startElsewhere(
     output.say(`${visibleError(error)}. The run is in the journal, so a worker will find it within seconds.`);
   });
   await engine.close();
-  if (flags.json) output.printJson({ id, engine: flags.engine });
-  else output.print(visible(id));
+  output.result({ id, engine: flags.engine }, visible(id));
   output.say(`Run ${visible(id)} was handed to the workers of engine ${flags.engine}.`);
   output.next(
     `showrunner events ${visible(id)} --follow`,
@@ -107,9 +101,8 @@ async function startElsewhere(
   return ExitCode.done;
 }
 
-function sayDriven({ runId, status }: RunRow, { output }: Context, flags: Flags["run"]): ExitCode {
-  if (flags.json) output.printJson({ id: runId, pid: null, log: null });
-  else output.print(visible(runId));
+function sayDriven({ runId, status }: RunRow, { output }: Context): ExitCode {
+  output.result({ id: runId, pid: null, log: null }, visible(runId));
   output.say(
     `Run ${visible(runId)} already exists (${status}): another process is executing it, so nothing was started.`,
   );

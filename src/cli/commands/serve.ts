@@ -2,18 +2,17 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import type { LocalServiceOptions } from "showrunner-local";
 import { chooseService, type HostedService } from "../../core/kit/deployments.ts";
-import { parseDuration } from "../../core/kit/duration.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { checkAmount, PORTS, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
+import { checkAmount, PORTS, parseDollars, parseRateLimit, readDuration, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/named-file.ts";
 import type { Io } from "../io.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export async function serve(context: Context, flags: Flags["serve"]): Promise<ExitCode> {
+export async function serve(context: Context, flags: Flags["serve"]): Promise<void> {
   const { io, output } = context;
   const key = await readKey(io, flags, (text) => output.say(text));
   const families = familiesFileOf(io, flags);
@@ -22,20 +21,15 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<Ex
   const service = await startLocalService(options);
   // Reading `interrupt` installs the signal handlers. A caller may send a signal as soon as the address is printed.
   const { interrupt } = io;
-  if (flags.json) output.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
-  else {
-    output.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
-    output.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
-  }
-  output.say(
-    `Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Press Ctrl-C to stop.`,
-  );
+  const { baseUrl, apiKey } = service;
+  const text = `export SHOWRUNNER_BASE_URL=${baseUrl}\nexport SHOWRUNNER_API_KEY=${apiKey}`;
+  output.result({ base_url: baseUrl, api_key: apiKey }, text);
+  output.say(`Local service on ${baseUrl}; state in ${visible(flags.data)}. Play money only. Press Ctrl-C to stop.`);
   const { disabled_models: disabled, unread_tables: unread } = service.stats();
   for (const text of [...disabled, ...unread]) output.say(`Warning: ${visible(text)}`);
   if (!interrupt.aborted) await once(interrupt, "abort");
   output.say("Stopping; accepted jobs continue when the service next starts.");
   await service.close();
-  return ExitCode.done;
 }
 
 async function readKey(
@@ -70,8 +64,8 @@ function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefi
     ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
     ...(flags.maxRunning !== undefined && { maxRunning: wholeNumber("--max-running", flags.maxRunning, [0, 1000], 8) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
-    ...(flags.retention !== undefined && { retentionMs: span("--retention", flags.retention) }),
-    ...(flags.urlLife !== undefined && { urlLifeMs: span("--url-life", flags.urlLife) }),
+    ...(flags.retention !== undefined && { retentionMs: readDuration("--retention", flags.retention, "24h") }),
+    ...(flags.urlLife !== undefined && { urlLifeMs: readDuration("--url-life", flags.urlLife, "24h") }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
     ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
     ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
@@ -97,12 +91,6 @@ function factor(text: string): number {
   throw usageError(`--speed ${visible(text)} is not a number above 0`, "write it as --speed 20");
 }
 
-function span(flag: string, text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== null && ms > 0) return ms;
-  throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} 24h`);
-}
-
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
   throw usageError(
@@ -111,7 +99,7 @@ function credential(text: string): string {
   );
 }
 
-export async function record({ io, output }: Context, folder: string, flags: Flags["record"]): Promise<ExitCode> {
+export async function record({ io, output }: Context, folder: string, flags: Flags["record"]): Promise<void> {
   const { startRecorder } = await import("../../local-service/recording/index.ts");
   const { interrupt } = io;
   const recorder = await startRecorder({
@@ -127,7 +115,6 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
   await recorder.close();
   output.say(`Recorded ${counted(recorder.lines, "new response")} in ${visible(folder)}.`);
   output.next(`showrunner serve --replay ${folder}`);
-  return ExitCode.done;
 }
 
 function namedService(flags: Pick<Flags["record"], "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {

@@ -2,25 +2,22 @@ import { toDocument } from "../../core/kit/document.ts";
 import { formatCents, invoiced, parseMarkup } from "../../core/kit/invoice.ts";
 import { dollars, formatUsd } from "../../core/kit/money.ts";
 import { type RunCharges, runCharges } from "../../core/view/index.ts";
-import type { JournalStore } from "../../index.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
+import { type JournalStore, openJournal } from "../../index.ts";
+import { usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-export async function statement(context: Context, flags: Flags["statement"]): Promise<ExitCode> {
+export async function statement(context: Context, flags: Flags["statement"]): Promise<void> {
   const { io, output } = context;
-  const { openJournal } = await import("../../index.ts");
   const forms = [flags.csv, flags.html, flags.json].filter(Boolean);
   if (forms.length > 1) throw usageError("--csv, --html and --json are mutually exclusive", "use only one of them");
   const markup = parseMarkup(flags.markup ?? "0");
   if (markup === null) {
-    throw usageError(
-      `--markup ${visible(flags.markup!)} is not a percentage from 0% to 1000%`,
-      "write it as --markup 20% or 12.5%",
-    );
+    const message = `--markup ${visible(flags.markup!)} is not a percentage from 0% to 1000%`;
+    throw usageError(message, "write it as --markup 20% or 12.5%");
   }
   const month = flags.month ?? new Date().toISOString().slice(0, 7);
   const period = periodOf(month);
@@ -28,8 +25,8 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
   const journal = await openJournal(journalOf(io, flags));
   const made = await statementOf(journal, { tags, period, markup }).finally(() => journal.close());
   const whose = (flags.tag ?? ["all runs"]).join(", ");
-  if (flags.json) output.printJson(document(made, { month, tags, markup: flags.markup ?? null }));
-  else if (flags.csv || flags.html) {
+  output.printJson(document(made, { month, tags, markup: flags.markup ?? null }));
+  if (flags.csv || flags.html) {
     const named = { title: `Statement ${month}`, subtitle: `${whose}; months and days in UTC; US dollars` };
     output.print(flags.csv ? statementCsv(made) : statementHtml(made, named));
   } else {
@@ -37,7 +34,6 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
     if (made.lines.length > 0) output.print(table(made.lines, columns, io.stdout.columns));
     output.print(`$${made.amount} for ${visible(whose)} in ${month} (UTC)`);
   }
-  return ExitCode.done;
 }
 
 const shown: readonly Column<StatementLine>[] = [
@@ -82,12 +78,7 @@ interface StatementLine {
   readonly amount: string;
 }
 
-interface Statement {
-  readonly lines: readonly StatementLine[];
-  /** Cost of the charged lines only. */
-  readonly costMicros: number;
-  readonly amount: string;
-}
+type Statement = Awaited<ReturnType<typeof statementOf>>;
 
 interface Source {
   readonly run: string;
@@ -96,10 +87,11 @@ interface Source {
   readonly charges: RunCharges;
 }
 
+/** The total covers only the charged lines. */
 export async function statementOf(
   journal: JournalStore,
   { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
-): Promise<Statement> {
+) {
   const sources: Source[] = [];
   for (const { runId, pipeline, title } of (await journal.runs({ tags })).toReversed()) {
     const charges = runCharges(await journal.read(runId), period);
@@ -108,10 +100,7 @@ export async function statementOf(
   const charged = sources
     .filter(({ charges: { costMicros, made } }) => costMicros !== 0 || made.length > 0)
     .map(({ charges: { costMicros, made }, ...run }) => ({ ...run, step: null, text: madeText(made), costMicros }));
-  const { total } = invoiced(
-    charged.map(({ costMicros }) => costMicros),
-    markup,
-  );
+  const costs = charged.map(({ costMicros }) => costMicros);
   return {
     lines: [
       ...withAmounts("charged", charged, markup),
@@ -120,8 +109,8 @@ export async function statementOf(
         return withAmounts(section, open, markup);
       }),
     ],
-    costMicros: charged.reduce((sum, { costMicros }) => sum + costMicros, 0),
-    amount: formatCents(total),
+    costMicros: costs.reduce((sum, cost) => sum + cost, 0),
+    amount: formatCents(invoiced(costs, markup).total),
   };
 }
 

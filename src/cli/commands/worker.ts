@@ -50,7 +50,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
       waitForFundsMs,
       ...(engine.isOfProcess && { sweepEveryMs: SEARCHED_EVERY_MS, onEvents: sayEvents(context) }),
       webhooks: flags.webhooks !== undefined,
-      onSlice: sayEnd(context, flags),
+      onSlice: sayEnd(context),
       onError: (error) => output.say(`${visibleError(error)} (retrying)`),
     });
     let close = async () => {};
@@ -87,7 +87,7 @@ function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
   };
 }
 
-function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["onSlice"] {
+function sayEnd({ output }: Context): WorkerOptions["onSlice"] {
   const left = new Map<string, string | null>();
   return (id, { status, message, driven }) => {
     if (status === "left") {
@@ -98,8 +98,8 @@ function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["
     if (driven === null || status === "planned" || status === "running") return;
     const { spentMicros, pause } = driven;
     const cost = formatUsd(spentMicros);
-    if (json) output.printJsonLine({ id, status, cost, pause: pause && { reason: pause }, message });
-    else output.print(`${visible(id)}\t${status}\t${dollars(cost)}`);
+    output.printJsonLine({ id, status, cost, pause: pause && { reason: pause }, message });
+    output.print(`${visible(id)}\t${status}\t${dollars(cost)}`);
     if (pause !== null) output.say(`${visible(id)}  ${pause}: ${visible(message ?? "")}`);
   };
 }

@@ -7,9 +7,8 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { Flags, TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
-import { columnsOf, fieldAt, type Schema, takesText, typeOf } from "./rows-file.ts";
-import { parseTable, readTextFile } from "./table-file.ts";
+import { fieldAt, readItems, type Schema, setField, takesText, typeOf } from "./rows-file.ts";
+import { readTextFile } from "./table-file.ts";
 
 export function checkFileName(id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(id)) return;
@@ -110,43 +109,17 @@ async function readValue(name: string, path: string, { tables, io, schema }: Rea
   const isJson = name.toLowerCase().endsWith(".json");
   const text = await readTextFile(file, `-i ${visible(path)}=@`, isJson ? null : tables, io);
   if (isJson) return parsedJson(text, visible(file));
-  const table = await parseTable(text, tables ?? {});
-  if (!table.ok) throw noTable(file, [`line ${table.line}: ${table.message}`]);
-  const names = (table.header?.cells ?? []).map((column) => column.trim());
-  const items = (fieldAt(schema, path.split("."))?.items ?? {}) as Schema;
-  const columns = names.map((column) => columnsOf(column, items));
-  const faults = names.flatMap((column, at) => {
-    const known = columns[at]!;
-    return typeof known === "string" ? [`column ${visible(column)}: ${known}`] : [];
+  const schemaOfItems = fieldAt(schema, path.split("."))?.items ?? {};
+  const { items, mistakes } = await readItems(text, tables ?? {}, schemaOfItems);
+  if (mistakes.length === 0) return items;
+  const shown = mistakes.slice(0, MOST_FAULTS).map(({ line, column, message }) => {
+    return `\n  line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`;
   });
-  const rows = table.rows.map(({ line, cells }) => {
-    const input = {};
-    if (cells.length !== names.length)
-      faults.push(`line ${line}: has ${counted(cells.length, "cell")}, but the header has ${names.length}`);
-    for (const [at, column] of columns.entries()) {
-      const said =
-        typeof column === "string"
-          ? null
-          : column.put(
-              { column: names[at]!, text: cells[at] ?? "", decimalComma: table.decimalComma },
-              { input, tags: {}, notes: {} },
-            );
-      if (said !== null) faults.push(`line ${line}, column ${visible(names[at]!)}: ${visible(said)}`);
-    }
-    return input;
-  });
-  if (faults.length > 0) throw noTable(file, faults);
-  return rows;
+  const more = mistakes.length > MOST_FAULTS ? `\n  and ${mistakes.length - MOST_FAULTS} more` : "";
+  throw wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
 }
 
 const MOST_FAULTS = 20;
-
-function noTable(file: string, faults: readonly string[]): CliError {
-  const shown = faults.slice(0, MOST_FAULTS).map((fault) => `\n  ${fault}`);
-  const more = faults.length > MOST_FAULTS ? `\n  and ${faults.length - MOST_FAULTS} more` : "";
-  return wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
-}
-
 const MOST_KEYS = 100;
 
 async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {
@@ -173,26 +146,10 @@ async function assign(target: Record<string, unknown>, assignment: string, readi
       "set the whole value with :=",
     );
   }
-  const last = keys.pop() ?? "";
-  let parent = target;
-  for (const key of keys) parent = childObject(parent, key, path);
-  Object.defineProperty(parent, last, { value, enumerable: true, writable: true, configurable: true });
-}
-
-function childObject(parent: Record<string, unknown>, key: string, path: string): Record<string, unknown> {
-  const existing = Object.hasOwn(parent, key) ? parent[key] : undefined;
-  if (existing === undefined) {
-    const created: Record<string, unknown> = {};
-    Object.defineProperty(parent, key, { value: created, enumerable: true, writable: true, configurable: true });
-    return created;
-  }
-  if (typeof existing !== "object" || existing === null) {
-    throw wrong(
-      `-i ${visible(path)} sets a field of ${visible(key)}, which is not an object`,
-      "set the whole value with :=",
-    );
-  }
-  return existing as Record<string, unknown>;
+  const obstacle = setField(target, keys, value);
+  if (obstacle === null) return;
+  const message = `-i ${visible(path)} sets a field of ${visible(obstacle)}, which is not an object`;
+  throw wrong(message, "set the whole value with :=");
 }
 
 function wrong(message: string, next: string, cause?: unknown): CliError {

@@ -12,7 +12,7 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-export type Cell = { readonly column: string } & (
+type Cell = { readonly column: string } & (
   | { readonly text: string; readonly decimalComma: boolean }
   | { readonly json: unknown }
 );
@@ -23,7 +23,7 @@ interface Target {
   readonly notes: { [name: string]: unknown };
 }
 
-export interface Column {
+interface Column {
   /** Stores a cell's value. Returns an error message if the value is invalid, otherwise null. */
   put(cell: Cell, target: Target): string | null;
 }
@@ -37,7 +37,7 @@ export interface Schema {
 }
 
 /** Returns the column of an input field, `tag:KEY` or `#NOTE`, or an error message. */
-export function columnsOf(name: string, schema: unknown): Column | string {
+function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
   if (name.startsWith("tag:")) return { put: (cell, { tags }) => putTag(name.slice(4), cell, tags) };
   const keys = name.split(".");
@@ -83,12 +83,18 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
       return `${JSON.stringify(cell.text)} is not ${/^[aeio]/.test(type) ? "an" : "a"} ${type}${hint}`;
     value = parsed.value;
   }
-  let parent = input;
+  const obstacle = setField(input, keys, value);
+  return obstacle === null ? null : `sets a field of ${obstacle}, which is not an object`;
+}
+
+/** Sets a field, and creates the objects that contain it. Returns the name of a value on the way that is no object. */
+export function setField(target: Target["input"], keys: readonly string[], value: unknown): string | null {
+  let parent = target;
   for (const key of keys.slice(0, -1)) {
-    const child = Object.hasOwn(parent, key) ? parent[key] : undefined;
-    const next = typeof child === "object" && child !== null ? (child as Target["input"]) : {};
-    define(parent, key, next);
-    parent = next;
+    const child = Object.hasOwn(parent, key) && parent[key] !== undefined ? parent[key] : {};
+    if (typeof child !== "object" || child === null) return key;
+    define(parent, key, child);
+    parent = child as Target["input"];
   }
   define(parent, keys.at(-1)!, value);
   return null;
@@ -159,7 +165,7 @@ export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
   const path = resolve(of.io.cwd, file);
   const kind = extname(path).toLowerCase();
   const text = await readTextFile(path, "--each", of.flags, of.io);
-  if (kind === ".csv" || kind === ".tsv") return rowsOf(path, await tableRecords(text, of), of);
+  if (kind === ".csv" || kind === ".tsv") return rowsOf(path, await tableRecords(text, of.flags), of);
   if (kind === ".jsonl" || kind === ".ndjson") return rowsOf(path, jsonRecords(text), of);
   throw usageError(
     `--each ${visible(file)} is not a .csv, .tsv or .jsonl file`,
@@ -178,8 +184,8 @@ type Records = {
   readonly mistakes: readonly RowMistake[];
 };
 
-async function tableRecords(text: string, of: RowsOf): Promise<Records> {
-  const table = await parseTable(text, of.flags);
+async function tableRecords(text: string, flags: TableFlags): Promise<Records> {
+  const table = await parseTable(text, flags);
   const fault = (line: number, message: string): Records => {
     return { headerLine: 1, records: [], mistakes: [{ line, column: null, message }] };
   };
@@ -194,12 +200,8 @@ async function tableRecords(text: string, of: RowsOf): Promise<Records> {
   });
   const isUsable = mistakes.length === 0;
   const records = table.rows.flatMap(({ line, cells: row }): readonly TableRow[] => {
-    if (row.length !== names.length)
-      mistakes.push({
-        line,
-        column: null,
-        message: `has ${counted(row.length, "cell")}, but the header has ${names.length}`,
-      });
+    const message = `has ${counted(row.length, "cell")}, but the header has ${names.length}`;
+    if (row.length !== names.length) mistakes.push({ line, column: null, message });
     if (!isUsable || row.length > names.length) return [];
     return [{ line, cells: row.map((value, at) => ({ column: names[at]!, text: value, decimalComma })) }];
   });
@@ -213,11 +215,8 @@ function jsonRecords(text: string): Records {
     const line = at + 1;
     const parsed = parseJson(written, MOST_LEVELS);
     if ("mistake" in parsed) {
-      mistakes.push({
-        line,
-        column: `${parsed.mistake.column}`,
-        message: parsed.mistake.isValid ? parsed.mistake.message : `is not valid JSON: ${parsed.mistake.message}`,
-      });
+      const { column, message, isValid } = parsed.mistake;
+      mistakes.push({ line, column: `${column}`, message: isValid ? message : `is not valid JSON: ${message}` });
       return [];
     }
     const { value } = parsed;
@@ -230,19 +229,58 @@ function jsonRecords(text: string): Records {
   return { headerLine: null, records, mistakes };
 }
 
-function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: RowsOf): RowsFile {
+type Columns = ReadonlyMap<string, Column | string>;
+
+/** Finds the columns of all records. Those in `naming` need not be fields of the input. */
+function columnsIn(
+  { headerLine, records }: Records,
+  schema: unknown,
+  naming: readonly string[] = [],
+): { readonly columns: Columns; readonly mistakes: readonly RowMistake[] } {
   const columns = new Map<string, Column | string>();
-  const wrong: RowMistake[] = [...mistakes];
-  const naming: readonly string[] = of.idColumn === undefined ? DEFAULT_ID_COLUMNS : [of.idColumn];
+  const mistakes: RowMistake[] = [];
   for (const { line, cells } of records) {
     for (const { column } of cells) {
       if (columns.has(column)) continue;
-      const field = columnsOf(column, of.schema);
+      const field = columnsOf(column, schema);
       const known = typeof field === "string" && naming.includes(column) ? noteColumn(column) : field;
       columns.set(column, known);
-      if (typeof known === "string") wrong.push({ line: headerLine ?? line, column, message: known });
+      if (typeof known === "string") mistakes.push({ line: headerLine ?? line, column, message: known });
     }
   }
+  return { columns, mistakes };
+}
+
+function putCells({ line, cells }: TableRow, columns: Columns, target: Target): readonly RowMistake[] {
+  return cells.flatMap((cell) => {
+    const column = columns.get(cell.column)!;
+    const message = typeof column === "string" ? null : column.put(cell, target);
+    return message === null ? [] : [{ line, column: cell.column, message }];
+  });
+}
+
+/** Reads a table as a list of objects, such as the value of a field. */
+export async function readItems(
+  text: string,
+  flags: TableFlags,
+  schema: unknown,
+): Promise<{ readonly items: readonly object[]; readonly mistakes: readonly RowMistake[] }> {
+  const read = await tableRecords(text, flags);
+  const { columns, mistakes: unknown } = columnsIn(read, schema);
+  const mistakes = [...read.mistakes, ...unknown];
+  const items = read.records.map((row) => {
+    const input = {};
+    mistakes.push(...putCells(row, columns, { input, tags: {}, notes: {} }));
+    return input;
+  });
+  return { items, mistakes };
+}
+
+function rowsOf(path: string, read: Records, of: RowsOf): RowsFile {
+  const { headerLine, records, mistakes } = read;
+  const naming: readonly string[] = of.idColumn === undefined ? DEFAULT_ID_COLUMNS : [of.idColumn];
+  const { columns, mistakes: unknown } = columnsIn(read, of.schema, naming);
+  const wrong = [...mistakes, ...unknown];
   const titled = of.idColumn ?? naming.find((name) => columns.has(name));
   if (titled !== undefined && !columns.has(titled) && records.length > 0) {
     const known = [...columns.keys()].join(", ");
@@ -256,19 +294,16 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
   const isReadable = wrong.length === mistakes.length;
   const unreadable = new Set(mistakes.map(({ line }) => line));
   const stem = slugOf(of.name ?? basename(path, extname(path)));
-  const rows = records.map(({ line, cells }): FileRow => {
-    const input = structuredClone(of.base) as { [field: string]: unknown };
-    const tags: { [key: string]: string } = {};
-    const notes: { [name: string]: unknown } = {};
-    const others = wrong.length;
-    for (const cell of cells) {
-      const column = columns.get(cell.column)!;
-      const message = typeof column === "string" ? null : column.put(cell, { input, tags, notes });
-      if (message !== null) wrong.push({ line, column: cell.column, message });
-    }
+  const rows = records.map((row): FileRow => {
+    const { line, cells } = row;
+    const input = structuredClone(of.base) as Target["input"];
+    const tags: Target["tags"] = {};
+    const notes: Target["notes"] = {};
+    const own = putCells(row, columns, { input, tags, notes });
+    wrong.push(...own);
     // Makes rows with mistakes unique, so that they are not reported as duplicates.
-    const own = wrong.length > others ? { line } : {};
-    const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes, ...own };
+    const unique = own.length > 0 ? { line } : {};
+    const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes, ...unique };
     const hash = createHash("sha256")
       .update(canonicalJson(content) ?? "")
       .digest("hex")

@@ -9,7 +9,7 @@ import { padEnd, shorten, widthOf } from "../text/table.ts";
 
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
+function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
   const queuedAt = step.current?.submittedAt ?? null;
@@ -18,16 +18,8 @@ export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedM
   return isAtService && expected !== null && queuedAt !== null ? queuedAt + expected : null;
 }
 
-export interface Remaining {
-  readonly ms: number;
-  /** Whether `ms` is only a minimum, because some durations are unknown. */
-  readonly isLeast: boolean;
-}
-
-export function remainingOf(
-  live: LiveRun,
-  options: { readonly now: number; readonly expectedMs?: ExpectedMs },
-): Remaining {
+/** `isLeast` means that `ms` is only a minimum, because some durations are unknown. */
+export function remainingOf(live: LiveRun, options: Pick<TreeOptions, "now" | "expectedMs">) {
   const { steps: all = [], state } = live.view ?? {};
   const open = all.filter(({ finishedAt }) => finishedAt === null);
   const left = new Map(open.map((step) => [step.path, stepLeft(step, live, options)]));
@@ -46,7 +38,7 @@ function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): bool
 function stepLeft(
   step: StepView,
   live: LiveRun,
-  { now, expectedMs }: { readonly now: number; readonly expectedMs?: ExpectedMs },
+  { now, expectedMs }: Pick<TreeOptions, "now" | "expectedMs">,
 ): number | null {
   if (traitsOf(step.plan).decision !== null) return null;
   const end = expectedEnd(step, live, expectedMs);
@@ -55,19 +47,14 @@ function stepLeft(
   return expectedMs?.(step.plan) ?? null;
 }
 
-export interface Rate {
-  readonly perMinute: number;
-  readonly limitPerMinute: number | null;
-  readonly waitMs: number | null;
-}
-
 export interface TreeOptions {
   readonly now: number;
   readonly width: number;
   readonly height: number;
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
-  readonly rate?: Rate | undefined;
+  /** The time until the rate limit lets the next request through. Null if no request waits. */
+  readonly limitWaitMs?: number | null;
 }
 
 const marks: Readonly<
@@ -143,10 +130,7 @@ function restText(steps: readonly StepView[], shown: readonly StepView[]): strin
   return [...(waiting === undefined ? [] : [`${waiting} waiting`]), ...others].join(", ");
 }
 
-interface LineOptions extends TreeOptions {
-  readonly depth: number;
-  readonly nameWidth: number;
-}
+type LineOptions = TreeOptions & { readonly depth: number; readonly nameWidth: number };
 
 function stepLine(step: StepView, live: LiveRun, options: LineOptions): string {
   const { depth, nameWidth, width, paint } = options;
@@ -216,15 +200,11 @@ function summary(live: LiveRun, steps: readonly StepView[], state: RunView["stat
     ? live.kept("remaining", state.planned.plan, options.now, () => remainingOf(live, options))
     : null;
   if (left !== null) parts.push(...remainingText(left));
-  if (options.rate !== undefined) {
-    const { perMinute, limitPerMinute, waitMs } = options.rate;
-    const requests = `${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`;
-    parts.push(waitMs === null ? requests : `${requests}, next in ${formatDuration(waitMs)}`);
-  }
+  if (options.limitWaitMs != null) parts.push(`rate limit: next request in ${formatDuration(options.limitWaitMs)}`);
   return fitting([`  ${status}${pause === null ? "" : ` (${pause.reason})`}`, ...parts], options.width);
 }
 
-function remainingText({ ms, isLeast }: Remaining): readonly string[] {
+function remainingText({ ms, isLeast }: ReturnType<typeof remainingOf>): readonly string[] {
   if (!isLeast) return ms > 0 ? [`about ${formatDuration(ms)} left`] : [];
   return [ms > 0 ? `at least ${formatDuration(ms)} left` : "time left unknown"];
 }

@@ -1,22 +1,19 @@
+import { formatDuration } from "../../core/kit/duration.ts";
 import { liveText, type RunUpdate } from "../../core/view/index.ts";
+import type { Context } from "../context.ts";
 import type { CommandOutput, Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
-import { type Held, limitWaitMs, redrawOn, sayLimitWaits } from "./redraw.ts";
-import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
+import { counted, shorten } from "../text/table.ts";
+import { type ExpectedMs, LiveRun, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
   /** Events up to and including this sequence number are not printed. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
-  readonly pace?: (() => Pace) | undefined;
+  readonly pace?: (() => Held) | undefined;
 }
 
-export interface Pace extends Held {
-  readonly sent: number;
-  readonly limit: { readonly requests: number; readonly perMs: number } | null;
-}
-
-const frameMs = 120;
+const treeFrameMs = 120;
 
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
@@ -24,8 +21,7 @@ export async function watchRun(
   output: CommandOutput,
   options: WatchOptions = {},
 ): Promise<void> {
-  const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
-  const picture = canRedraw ? redrawing(io, output, options) : printing(output, options);
+  const picture = canRedraw(io) ? redrawing(io, output, options) : printing(output, options);
   try {
     for await (const update of updates) picture.show(update);
   } finally {
@@ -53,19 +49,18 @@ function printing(output: CommandOutput, { afterSeq = 0, pace }: WatchOptions): 
 function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOptions): Picture {
   const lines = redrawOn(io.stderr);
   const live = new LiveRun();
-  const rate = pace === undefined ? () => undefined : rateOf(pace);
   const draw = () =>
     lines.show(
       renderTree(live, {
         now: Date.now(),
         expectedMs,
-        rate: rate(),
+        limitWaitMs: pace === undefined ? null : limitWaitMs(pace(), Date.now()),
         width: io.stderr.columns ?? 80,
         height: io.stderr.rows ?? 24,
         paint: output.paint,
       }),
     );
-  const timer = setInterval(draw, frameMs);
+  const timer = setInterval(draw, treeFrameMs);
   return {
     show: (update) => live.add(update),
     end() {
@@ -75,17 +70,82 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
   };
 }
 
-const minuteMs = 60_000;
-
-function rateOf(pace: () => Pace): () => Rate {
-  const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
-  return () => {
-    const at = performance.now();
-    const { sent, limit, ...held } = pace();
-    // One sample per second is precise enough.
-    if (at - seen.at(-1)!.at >= 1000) seen.push({ at, sent });
-    while (seen.length > 1 && at - seen[1]!.at >= minuteMs) seen.shift();
-    const limitPerMinute = limit === null ? null : Math.round((limit.requests / limit.perMs) * minuteMs);
-    return { perMinute: sent - seen[0]!.sent, limitPerMinute, waitMs: limitWaitMs(held, Date.now()) };
+/** Replaces text on the terminal. No line may be wider than the terminal. */
+export function redrawOn(terminal: Io["stderr"]) {
+  let shown = "";
+  const replace = (next: string) => {
+    if (next === shown) return;
+    const up = shown.split("\n").length - 1;
+    // Moves up and clears in a single write, to avoid flicker.
+    terminal.write(`${up > 0 ? `\x1b[${up}A` : ""}\x1b[0J${next}`);
+    shown = next;
   };
+  return { show: (text: string) => replace(`${text}\n`), clear: () => replace("") };
+}
+
+const LINE_EVERY_MS = 2000;
+
+export function throttle(): (say: () => void) => void {
+  let lastAt = Date.now();
+  return (say) => {
+    if (Date.now() - lastAt < LINE_EVERY_MS) return;
+    lastAt = Date.now();
+    say();
+  };
+}
+
+/** Redraw interval on a terminal. Other outputs use the two intervals that follow. */
+const frameMs = 250;
+const firstLineMs = 1_000;
+const lineMs = 10_000;
+
+export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
+  const began = performance.now();
+  const line = () => `${detail()}  ${formatDuration(performance.now() - began)}`;
+  if (!canRedraw(io)) {
+    const first = setTimeout(() => output.say(line()), firstLineMs);
+    const timer = setInterval(() => output.say(line()), lineMs);
+    return work.finally(() => {
+      clearTimeout(first);
+      clearInterval(timer);
+    });
+  }
+  const lines = redrawOn(io.stderr);
+  const timer = setInterval(() => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
+  return work.finally(() => {
+    clearInterval(timer);
+    lines.clear();
+  });
+}
+
+function canRedraw({ stderr, env }: Pick<Io, "stderr" | "env">): boolean {
+  return stderr.isTTY === true && env.TERM !== "dumb" && !env.CI;
+}
+
+export interface Held {
+  readonly queued: number;
+  readonly pausedUntil: number | null;
+}
+
+const LEAST_MS = 3_000;
+
+function limitWaitMs({ queued, pausedUntil }: Held, now: number): number | null {
+  if (queued === 0 || pausedUntil === null) return null;
+  const ms = pausedUntil - now;
+  return ms < LEAST_MS ? null : ms;
+}
+
+export function sayLimitWaits(held: () => Held, output: CommandOutput): Disposable {
+  let saidUntil = 0;
+  const look = () => {
+    const now = Date.now();
+    const waiting = held();
+    const ms = limitWaitMs(waiting, now);
+    if (ms === null || now < saidUntil) return;
+    saidUntil = now + ms;
+    output.say(`Rate limit reached: ${counted(waiting.queued, "request")} waiting, the next in ${formatDuration(ms)}`);
+  };
+  const timer = setInterval(look, 500);
+  timer.unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -228,14 +228,12 @@ function stamp(file: string): string {
   return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;
 }
 
-const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
-
 /** Skips files that fail to load and pipelines whose name is taken. */
 export async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly LoadedPipeline[]> {
   const path = resolve(io.cwd, folder);
   const entries = await readdir(path, { withFileTypes: true });
   const files = entries.filter(
-    (entry) => entry.isFile() && ENDINGS.test(entry.name) && !/\.d\.[mc]?ts$/.test(entry.name),
+    (entry) => entry.isFile() && endings.includes(extname(entry.name)) && !/\.d\.[mc]?ts$/.test(entry.name),
   );
   const found: LoadedPipeline[] = [];
   for (const { name } of files.sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -274,19 +272,15 @@ async function realOf(path: string): Promise<string> {
   );
 }
 
-interface RunCode {
-  readonly pipeline: Pipeline | null;
-  readonly isNeeded: boolean;
-}
-
-export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
+export async function codeOf(show: Showrunner, runId: string, cwd: string) {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;
   if (source === null || !existsSync(source.file)) return null;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   if (isNeeded) await checkOwn(source.file, runId, cwd);
   else if (!(await isOwnFile(source.file, cwd))) return null;
-  const loaded = loadPipeline(`${source.file}#${source.exportName}`, cwd);
-  return { pipeline: (await (isNeeded ? loaded : loaded.catch(() => null)))?.pipeline ?? null, isNeeded };
+  const loading = loadPipeline(`${source.file}#${source.exportName}`, cwd);
+  const loaded = await (isNeeded ? loading : loading.catch(() => null));
+  return { pipeline: loaded?.pipeline ?? null, isNeeded };
 }
 
 /** Refuses code outside the working folder, because a journal can name any file. */

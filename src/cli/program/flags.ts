@@ -1,485 +1,422 @@
 import { DEPLOYMENTS, type ServiceName } from "../../core/kit/deployments.ts";
-import { choice, type Flag, type FlagsOf, flag, host, list, preset, required } from "./option.ts";
+import { choice, type FlagsOf, type FlagTable, list, preset, required } from "./option.ts";
 
-const local = flag("--local", "use the local service on this machine, ignoring service settings in the environment");
-const journal = flag(
-  "--journal <place>",
-  "journal file or postgres://… URL (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
-);
-const service = choice(
-  "--service <name>",
-  "hosted service to use (default: SHOWRUNNER_SERVICE)",
-  Object.keys(DEPLOYMENTS) as readonly ServiceName[],
-);
-const baseUrl = flag("--base-url <url>", "v3 base URL of the service (default: SHOWRUNNER_BASE_URL)");
-const json = flag("--json", "print one JSON document on stdout");
-
-const common = [
-  local,
-  journal,
-  service,
-  baseUrl,
-  flag("--media <folder|s3-url>", "where to store media (default: SHOWRUNNER_MEDIA, then media next to the journal)"),
-  json,
-];
-
-const rate = [
-  flag("--rate-limit <requests/seconds>", "rate limit of your key, such as 600/60 (default: learned from the service)"),
-  flag(
-    "--turns <tag>",
-    "divide the rate limit among the values of this tag: evenly, as in client, or by weight, as in client,acme=3 (default: evenly among runs)",
+const local = { "--local": "use the local service on this machine, ignoring service settings in the environment" };
+const journal = {
+  "--journal <place>": "journal file or postgres://… URL (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
+};
+const service = {
+  "--service <name>": choice(
+    "hosted service to use (default: SHOWRUNNER_SERVICE)",
+    Object.keys(DEPLOYMENTS) as readonly ServiceName[],
   ),
-];
+};
+const baseUrl = { "--base-url <url>": "v3 base URL of the service (default: SHOWRUNNER_BASE_URL)" };
+const json = { "--json": "print one JSON document on stdout" };
 
-const spending = [
-  flag("--spending-cap <usd>", "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)"),
-  list(
-    "--cap <cap>",
+const common = {
+  ...local,
+  ...journal,
+  ...service,
+  ...baseUrl,
+  "--media <folder|s3-url>": "where to store media (default: SHOWRUNNER_MEDIA, then media next to the journal)",
+  ...json,
+};
+
+const rate = {
+  "--rate-limit <requests/seconds>": "rate limit of your key, such as 600/60 (default: learned from the service)",
+  "--turns <tag>":
+    "divide the rate limit among the values of this tag: evenly, as in client, or by weight, as in client,acme=3 (default: evenly among runs)",
+};
+
+const spending = {
+  "--spending-cap <usd>": "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)",
+  "--cap <cap>": list(
     "maximum spending per day, per tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
   ),
-  flag(
-    "--cap-time-zone <zone>",
+  "--cap-time-zone <zone>":
     "time zone for daily caps, such as Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
-  ),
-  flag("--wallet-floor <usd>", "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
-];
+  "--wallet-floor <usd>": "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)",
+};
 
-const waitForCap = flag(
-  "--wait-for-cap <duration>",
-  "when a daily cap is reached, wait up to this long for the next day, such as 30h or 7d",
-);
+const waitForCap = {
+  "--wait-for-cap <duration>": "when a daily cap is reached, wait up to this long for the next day, such as 30h or 7d",
+};
 
-const notify = flag(
-  "--notify <target>",
-  "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND)",
-);
+const notify = {
+  "--notify <target>":
+    "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND)",
+};
 
-const families = flag(
-  "--families <file>",
-  "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
-);
+const families = {
+  "--families <file>":
+    "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
+};
 
-const planning = [
-  families,
-  list(
-    "--inside <origin>",
+const planning = {
+  ...families,
+  "--inside <origin>": list(
     "allow input URLs on this origin, even if it is on your network or this machine, such as http://assets.corp:8080; repeatable",
   ),
-  flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
-];
+  "--files <folder>": "only upload files from this folder (default: any folder; for mcp, the pipelines folder)",
+};
 
 /** Commands with these options have the options in `tables` as well. */
-const input = [
-  list(
-    "-i <key=value>",
+const input = {
+  "-i <key=value>": list(
     "one input field; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
   ),
-  flag("--input <json|@file>", "the pipeline's input"),
-];
+  "--input <json|@file>": "the pipeline's input",
+};
 
-const tables = [
-  flag("--encoding <name>", "encoding of table files (default: detects UTF-8 and UTF-16)"),
-  flag("--delimiter <character>", "cell delimiter in table files (default: detects comma, semicolon and tab)"),
-];
+const tables = {
+  "--encoding <name>": "encoding of table files (default: detects UTF-8 and UTF-16)",
+  "--delimiter <character>": "cell delimiter in table files (default: detects comma, semicolon and tab)",
+};
 
-const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
+const maxUnquoted = { "--max-unquoted <usd>": "allow jobs that cannot be priced in advance, up to this amount each" };
 
-const rows = [
-  flag(
-    "--each <file>",
+const rows = {
+  "--each <file>":
     "one run per row of a .csv, .tsv or .jsonl file; run the command again to continue; no row is started twice",
-  ),
-  flag("--id-column <name>", "column that contains the run ids (with --each; default: id or name)"),
-];
+  "--id-column <name>": "column that contains the run ids (with --each; default: id or name)",
+};
 
-const profile = flag("--profile <name>", "pipeline profile to use, such as draft");
-const giveUpAfter = flag(
-  "--give-up-after <duration>",
-  "pause once the service has been unavailable for this long: 5m (default), 90s, never",
-);
+const profile = { "--profile <name>": "pipeline profile to use, such as draft" };
+const giveUpAfter = {
+  "--give-up-after <duration>": "pause once the service has been unavailable for this long: 5m (default), 90s, never",
+};
 
-const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
-const engineUrl = flag(
-  "--engine-url <url>",
-  "URL of the pg-boss database (default: the journal's), or of the Restate ingress (http://…)",
-);
+const engine = (description: string) => ({
+  "--engine <name>": choice(description, ["timers", "pg-boss", "restate"]),
+});
+const engineUrl = {
+  "--engine-url <url>": "URL of the pg-boss database (default: the journal's), or of the Restate ingress (http://…)",
+};
 
-const decision = [
-  flag("--note <text>", "comment to store with the decision"),
-  flag("--resume", "also resume the run if no process is executing it"),
+const decision = {
+  "--note <text>": "comment to store with the decision",
+  "--resume": "also resume the run if no process is executing it",
   ...spending,
-];
-const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to require several");
-const notifying = [notify, journal, json];
-const limit = flag("--limit <n>", "maximum number of entries to list");
+};
+const ofTag = { "--tag <key=value>": list("only runs with this tag; repeat to require several") };
+const notifying = { ...notify, ...journal, ...json };
+const limit = { "--limit <n>": "maximum number of entries to list" };
 
 /** Each command's options, most used first, as its help lists them. */
 export const options = {
-  run: [
+  run: {
     ...input,
-    flag("--budget <usd>", "maximum cost of the run"),
+    "--budget <usd>": "maximum cost of the run",
     ...common,
-    flag("--id <id>", "id of the run (default: generated)"),
-    preset(
+    "--id <id>": "id of the run (default: generated)",
+    "--on-existing <what>": preset(
       choice(
-        "--on-existing <what>",
         'what to do if a run with this --id exists: "resume" continues it (or follows it if it is already running), provided that its plan and input are the same; "fail" refuses to start, and cannot be used with --each',
         ["resume", "fail"],
       ),
       "resume",
     ),
-    flag("--out <dir>", "folder for the returned files"),
+    "--out <dir>": "folder for the returned files",
     ...rows,
-    flag("--at-once <n>", "maximum number of parallel runs (with --each; default: 4)"),
-    list("--tag <key=value>", "tag for the run, used in lists and caps; repeatable, with one value per key"),
-    flag(
-      "--quote <id>",
+    "--at-once <n>": "maximum number of parallel runs (with --each; default: 4)",
+    "--tag <key=value>": list("tag for the run, used in lists and caps; repeatable, with one value per key"),
+    "--quote <id>":
       "start only the plan that `plan` quoted under this id, for at most the quoted maximum (cannot be used with --each)",
-    ),
-    flag("--start-anyway", "start even if the wallet holds less than the plan's minimum cost"),
-    flag("--concurrency <limits>", "maximum parallel jobs: 8, or total=8,video=2"),
-    profile,
-    flag("--marks", "mark returned files as AI-generated; see docs/marks.md"),
-    flag("--reuse", "reuse results of earlier runs with identical inputs, at no cost"),
-    giveUpAfter,
-    flag("--detach", "run in a background process; print the run's id and how to follow it"),
-    engine("hand the run to this engine's workers (with --detach)"),
-    engineUrl,
-    maxUnquoted,
+    "--start-anyway": "start even if the wallet holds less than the plan's minimum cost",
+    "--concurrency <limits>": "maximum parallel jobs: 8, or total=8,video=2",
+    ...profile,
+    "--marks": "mark returned files as AI-generated; see docs/marks.md",
+    "--reuse": "reuse results of earlier runs with identical inputs, at no cost",
+    ...giveUpAfter,
+    "--detach": "run in a background process; print the run's id and how to follow it",
+    ...engine("hand the run to this engine's workers (with --detach)"),
+    ...engineUrl,
+    ...maxUnquoted,
     ...spending,
-    waitForCap,
-    notify,
+    ...waitForCap,
+    ...notify,
     ...rate,
     ...planning,
     ...tables,
-  ],
-  plan: [
+  },
+  plan: {
     ...input,
     ...common,
     ...rows,
-    flag("--id <id>", "prefix for the run ids, as in `showrunner run` (with --each; default: the file's name)"),
-    flag("--concurrency <limits>", "maximum parallel jobs in the forecast: 8, or total=8,video=2"),
-    profile,
-    flag("--reuse", "treat steps as free if they can reuse results of earlier runs with identical inputs"),
-    flag("--against <run-id|file>", "show differences from a run's plan or another file, and what they cost"),
-    flag("--mermaid", "print the plan as a Mermaid flowchart"),
-    flag("--svg <file>", "draw the plan as an SVG file"),
-    maxUnquoted,
+    "--id <id>": "prefix for the run ids, as in `showrunner run` (with --each; default: the file's name)",
+    "--concurrency <limits>": "maximum parallel jobs in the forecast: 8, or total=8,video=2",
+    ...profile,
+    "--reuse": "treat steps as free if they can reuse results of earlier runs with identical inputs",
+    "--against <run-id|file>": "show differences from a run's plan or another file, and what they cost",
+    "--mermaid": "print the plan as a Mermaid flowchart",
+    "--svg <file>": "draw the plan as an SVG file",
+    ...maxUnquoted,
     ...rate,
     ...planning,
     ...tables,
-  ],
-  resume: [
-    flag("--budget <usd>", "new budget, replacing the run's current one"),
-    flag("--yes", "accept the price of the steps to rerun"),
+  },
+  resume: {
+    "--budget <usd>": "new budget, replacing the run's current one",
+    "--yes": "accept the price of the steps to rerun",
     ...common,
-    flag(
-      "--agree <usd>",
+    "--agree <usd>":
       "maximum cost of this run alone; for a run that shares a budget and has paused because of its price",
-    ),
-    flag("--quote <id>", "rerun only what was quoted under this id, for at most the quoted maximum"),
-    flag("--max-unquoted <usd>", "new limit for each job that cannot be priced in advance"),
-    flag(
-      "--wait-for-funds <duration>",
-      "when the wallet runs short, wait this long for funds before pausing: 30m, 2h, 90s",
-    ),
-    giveUpAfter,
-    flag("--file <file[#export]>", "the current pipeline file; shows what changed since the run was planned"),
-    flag("--accept-changes", "apply code changes: run new and changed steps, and all steps that depend on them"),
-    flag(
-      "--input <json|@file>",
+    "--quote <id>": "rerun only what was quoted under this id, for at most the quoted maximum",
+    "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
+    "--wait-for-funds <duration>": "when the wallet runs short, wait this long for funds before pausing: 30m, 2h, 90s",
+    ...giveUpAfter,
+    "--file <file[#export]>": "the current pipeline file; shows what changed since the run was planned",
+    "--accept-changes": "apply code changes: run new and changed steps, and all steps that depend on them",
+    "--input <json|@file>":
       "corrections to the run's input fields; shows what they change and cost before anything runs",
-    ),
-    list(
-      "-i <key=value>",
+    "-i <key=value>": list(
       "one input field to correct; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
     ),
-    list(
-      "--edit <step:field=value>",
+    "--edit <step:field=value>": list(
       "change an input field of a job or chat; step:field:=json for values other than text, step:field=@file to read a file; repeatable",
     ),
-    flag("--everywhere", "also replace the text in other steps (with --edit)"),
-    flag("--no-everywhere", "leave the text in other steps unchanged (with --edit)"),
-    flag(
-      "--redo <step>",
+    "--everywhere": "also replace the text in other steps (with --edit)",
+    "--no-everywhere": "leave the text in other steps unchanged (with --edit)",
+    "--redo <step>":
       "redo this step or, for an approval, the steps that it shows; the `revise` function in the code applies --note",
-    ),
-    flag("--note <text>", "what to change (with --redo), or the reason for the rerun or edit; stored in the journal"),
-    list("--rerun <step>", "rerun this step and all steps that depend on it; * matches any characters; repeatable"),
-    flag("--rerun-failed", "rerun every step that failed or partly failed, and all steps that depend on it"),
-    flag("--same-seed", "rerun even if a fixed seed in the code is likely to give the same result"),
-    flag(
-      "--account-moved",
+    "--note <text>": "what to change (with --redo), or the reason for the rerun or edit; stored in the journal",
+    "--rerun <step>": list("rerun this step and all steps that depend on it; * matches any characters; repeatable"),
+    "--rerun-failed": "rerun every step that failed or partly failed, and all steps that depend on it",
+    "--same-seed": "rerun even if a fixed seed in the code is likely to give the same result",
+    "--account-moved":
       "use this if the account has a new key or the service has a new address; the service must have at least one of the run's jobs",
-    ),
-    flag(
-      "--request-id <id>",
+    "--request-id <id>":
       "idempotency id for a rerun, redo or edit: repeating the command with the same id has no further effect",
-    ),
     ...spending,
-    waitForCap,
-    notify,
+    ...waitForCap,
+    ...notify,
     ...rate,
     ...planning,
     ...tables,
-  ],
+  },
   adopt: common,
-  approve: [
+  approve: {
     ...common,
-    flag("--pick <n>", "item to choose, if there are several: its number (from 1), or the step that made it"),
-    flag("--value <text>", "approve this instead of the text or value shown; @file reads a file (.json as JSON)"),
+    "--pick <n>": "item to choose, if there are several: its number (from 1), or the step that made it",
+    "--value <text>": "approve this instead of the text or value shown; @file reads a file (.json as JSON)",
     ...decision,
-  ],
-  reject: [...common, ...decision],
-  "review-link": [
+  },
+  reject: { ...common, ...decision },
+  "review-link": {
     ...common,
-    list("--tag <key=value>", "show runs with this tag; repeat to require several"),
-    flag("--expires <duration>", "how long the link is valid, up to 90d (default: 7d)"),
-    flag("--max-uses <n>", "maximum number of decisions and comments (default: 500)"),
-    flag(
-      "--public-url <url>",
-      "public address of this server (default: SHOWRUNNER_PUBLIC_URL, or this machine's address)",
-    ),
-    flag("--list", "list the links in the journal instead"),
-    flag("--revoke <id>", "revoke the link with this id instead"),
-  ],
+    "--tag <key=value>": list("show runs with this tag; repeat to require several"),
+    "--expires <duration>": "how long the link is valid, up to 90d (default: 7d)",
+    "--max-uses <n>": "maximum number of decisions and comments (default: 500)",
+    "--public-url <url>": "public address of this server (default: SHOWRUNNER_PUBLIC_URL, or this machine's address)",
+    "--list": "list the links in the journal instead",
+    "--revoke <id>": "revoke the link with this id instead",
+  },
   stop: common,
-  check: [
+  check: {
     ...common,
     ...planning,
-    required(
-      flag(
-        "--against <journal>",
-        "journal with the unfinished runs, or a copy of that journal; nothing is written to it",
-      ),
+    "--against <journal>": required(
+      "journal with the unfinished runs, or a copy of that journal; nothing is written to it",
     ),
-  ],
-  runs: [...common, ofTag, flag("--search <words>", "only runs whose name, tags or input contain all these words")],
+  },
+  runs: { ...common, ...ofTag, "--search <words>": "only runs whose name, tags or input contain all these words" },
   show: common,
-  open: [...common, flag("--print", "only print the paths")],
-  report: [
+  open: { ...common, "--print": "only print the paths" },
+  report: {
     ...common,
-    flag(
-      "--out <file.html>",
+    "--out <file.html>":
       "file to write (default: report.html in the run's folder, if that is inside the current folder)",
-    ),
-    choice(
-      "--for <whom>",
+    "--for <whom>": choice(
       "who the report is for; a client sees only what the run returned, without steps, texts or costs",
       ["client"],
     ),
-    flag("--prices", "include the cost, to the cent (with --for client)"),
-  ],
-  export: [
+    "--prices": "include the cost, to the cent (with --for client)",
+  },
+  export: {
     ...common,
-    flag("--otio <file>", "OpenTimelineIO file to write, which most video editors can open"),
-    flag(
-      "--of <name>",
-      "name of the returned result to export; a list is exported as a whole (default: the first video)",
-    ),
-  ],
-  statement: [
+    "--otio <file>": "OpenTimelineIO file to write, which most video editors can open",
+    "--of <name>": "name of the returned result to export; a list is exported as a whole (default: the first video)",
+  },
+  statement: {
     ...common,
-    ofTag,
-    flag("--month <yyyy-mm>", "month to list, in UTC (default: the current month)"),
-    flag("--markup <percent>", "percentage to add to the costs, such as 20%"),
-    flag("--csv", "print CSV for spreadsheets"),
-    flag("--html", "print an HTML page for the client; it shows amounts with markup, not costs"),
-  ],
-  events: [...common, flag("--follow", "keep printing until the run ends or pauses")],
+    ...ofTag,
+    "--month <yyyy-mm>": "month to list, in UTC (default: the current month)",
+    "--markup <percent>": "percentage to add to the costs, such as 20%",
+    "--csv": "print CSV for spreadsheets",
+    "--html": "print an HTML page for the client; it shows amounts with markup, not costs",
+  },
+  events: { ...common, "--follow": "keep printing until the run ends or pauses" },
   reconcile: common,
-  marks: [flag("--trust <file>", "PEM file with the certificates of the signers that you trust"), json],
-  sign: [
-    flag("--cert <file>", "PEM file with your certificate and its issuers, up to the root"),
-    flag("--key <file>", "PEM file with the certificate's private key"),
-    flag("--out <path>", "signed file, or an existing folder (default: NAME.signed.EXT next to each file)"),
-    choice("--source-type <type>", "source type to sign with (default: from the manifest, else from the file's mark)", [
+  marks: { "--trust <file>": "PEM file with the certificates of the signers that you trust", ...json },
+  sign: {
+    "--cert <file>": "PEM file with your certificate and its issuers, up to the root",
+    "--key <file>": "PEM file with the certificate's private key",
+    "--out <path>": "signed file, or an existing folder (default: NAME.signed.EXT next to each file)",
+    "--source-type <type>": choice("source type to sign with (default: from the manifest, else from the file's mark)", [
       "trainedAlgorithmicMedia",
       "compositeWithTrainedAlgorithmicMedia",
     ]),
-    json,
-  ],
-  gc: [
+    ...json,
+  },
+  gc: {
     ...common,
-    preset(flag("--older-than <duration>", "remove runs that ended at least this long ago"), "30d"),
-    flag("--dry-run", "only list what would be removed"),
-  ],
-  balance: [...common, ...spending],
-  doctor: [
+    "--older-than <duration>": preset("remove runs that ended at least this long ago", "30d"),
+    "--dry-run": "only list what would be removed",
+  },
+  balance: { ...common, ...spending },
+  doctor: {
     ...common,
-    flag("--webhook-url <url>", "public URL to check, which must lead to this machine"),
-    flag("--webhook-port <port>", "port on this machine that the URL forwards to; opened briefly for the check"),
-  ],
-  migrate: [
-    families,
-    required(flag("--out <dir>", "folder to write pipeline.ts, models.ts, report.md and report.json to")),
-    list("--map <v2=v3>", "v3 model for a v2 slug, or v3 voice for a v2 voice; repeatable"),
-    flag(
-      "--decisions <file>",
+    "--webhook-url <url>": "public URL to check, which must lead to this machine",
+    "--webhook-port <port>": "port on this machine that the URL forwards to; opened briefly for the check",
+  },
+  migrate: {
+    ...families,
+    "--out <dir>": required("folder to write pipeline.ts, models.ts, report.md and report.json to"),
+    "--map <v2=v3>": list("v3 model for a v2 slug, or v3 voice for a v2 voice; repeatable"),
+    "--decisions <file>":
       "file that stores your answers and the --map options, so that no question is asked twice (default: migrate.decisions.json, if it exists)",
-    ),
-    flag("--catalog <file>", "catalog of the models to migrate to (default: the service's)"),
-    flag("--verify", "run the pipeline on a local service and compare its results with what v2 would produce"),
-    flag("--force", "overwrite pipeline.ts even if it was edited since it was generated"),
-    local,
-    service,
-    baseUrl,
-    flag("--json", "print the report as one JSON document on stdout"),
-  ],
-  dashboard: [
+    "--catalog <file>": "catalog of the models to migrate to (default: the service's)",
+    "--verify": "run the pipeline on a local service and compare its results with what v2 would produce",
+    "--force": "overwrite pipeline.ts even if it was edited since it was generated",
+    ...local,
+    ...service,
+    ...baseUrl,
+    "--json": "print the report as one JSON document on stdout",
+  },
+  dashboard: {
     ...common,
     ...spending,
     ...planning,
-    flag("--port <number>", "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)"),
-    preset(host("address to listen on; other machines cannot connect by default"), "127.0.0.1"),
-    list("--allow-host <name>", "additional hostname or address that browsers may use, such as a proxy's; repeatable"),
-    flag(
-      "--public-url <url>",
+    "--port <number>": "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)",
+    "--host <address>": preset("address to listen on; other machines cannot connect by default", "127.0.0.1"),
+    "--allow-host <name>": list("additional hostname or address that browsers may use, such as a proxy's; repeatable"),
+    "--public-url <url>":
       "public address of the proxy that forwards review links to this dashboard, such as https://review.example.com; at that address, the dashboard serves nothing else (default: SHOWRUNNER_PUBLIC_URL)",
-    ),
-    flag("--viewers", "also print a second, read-only address"),
-  ],
-  worker: [
+    "--viewers": "also print a second, read-only address",
+  },
+  worker: {
     ...common,
     ...rate,
     ...spending,
-    notify,
+    ...notify,
     ...planning,
-    flag("--once", "exit when no resumable run is left; exit code 3 if a run could not be executed"),
-    flag(
-      "--wait-for-funds <duration>",
+    "--once": "exit when no resumable run is left; exit code 3 if a run could not be executed",
+    "--wait-for-funds <duration>":
       "when the wallet runs short, wait this long for funds before leaving the run paused: 30m",
-    ),
-    engine("queue that distributes runs to workers (default: timers, inside this process)"),
-    engineUrl,
-    flag(
-      "--pipelines <dir>",
-      "folder with the pipeline files, needed for runs with functions (default: the current one)",
-    ),
-    flag("--slices <n>", "maximum number of runs executed in parallel (default: 16)"),
-    choice(
-      "--local-work <where>",
+    ...engine("queue that distributes runs to workers (default: timers, inside this process)"),
+    ...engineUrl,
+    "--pipelines <dir>": "folder with the pipeline files, needed for runs with functions (default: the current one)",
+    "--slices <n>": "maximum number of runs executed in parallel (default: 16)",
+    "--local-work <where>": choice(
       "run functions as separate jobs of the engine, or inline while the worker executes the run",
       ["delegated", "inline"],
     ),
-    flag("--health-port <number>", "serve /healthz, /readyz and /metrics on this port"),
-    flag("--webhooks <port>", "receive the service's webhooks on this port, for the jobs of all runs in the journal"),
-    host("address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)"),
-    flag("--drain <duration>", "time allowed to finish work in progress when stopped (default: 30s)"),
-  ],
-  mcp: [
+    "--health-port <number>": "serve /healthz, /readyz and /metrics on this port",
+    "--webhooks <port>": "receive the service's webhooks on this port, for the jobs of all runs in the journal",
+    "--host <address>":
+      "address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)",
+    "--drain <duration>": "time allowed to finish work in progress when stopped (default: 30s)",
+  },
+  mcp: {
     ...common,
     ...spending,
-    notify,
+    ...notify,
     ...planning,
-    flag(
-      "--budget <usd>",
+    "--budget <usd>":
       "maximum total cost of all runs that agents start while this server runs (default: agents cannot start runs)",
-    ),
-    flag("--run-budget <usd>", "maximum cost of each run that an agent starts (default: its quote)"),
-    maxUnquoted,
-    flag("--allow-approve", "let the agent decide on steps waiting for approval"),
-    flag("--ask", "let the agent ask its user to make decisions, and to allow runs that cost more than --run-budget"),
-    flag("--http", "use streamable HTTP on this machine, protected by a token, instead of stdin and stdout"),
-    flag("--port <number>", "port for --http; 0 picks a free one (default: 8789)"),
-  ],
+    "--run-budget <usd>": "maximum cost of each run that an agent starts (default: its quote)",
+    ...maxUnquoted,
+    "--allow-approve": "let the agent decide on steps waiting for approval",
+    "--ask": "let the agent ask its user to make decisions, and to allow runs that cost more than --run-budget",
+    "--http": "use streamable HTTP on this machine, protected by a token, instead of stdin and stdout",
+    "--port <number>": "port for --http; 0 picks a free one (default: 8789)",
+  },
   "notify test": notifying,
   "notify key": notifying,
   "notify list": notifying,
-  serve: [
-    families,
-    preset(flag("--port <number>", "port to listen on; 0 picks a free one"), "8787"),
-    preset(host("address to listen on"), "127.0.0.1"),
-    preset(flag("--data <dir>", "folder for jobs, wallet and media"), ".showrunner/local"),
-    preset(flag("--balance <usd>", "starting balance of a new wallet"), "25"),
-    flag(
-      "--key-file <file>",
+  serve: {
+    ...families,
+    "--port <number>": preset("port to listen on; 0 picks a free one", "8787"),
+    "--host <address>": preset("address to listen on", "127.0.0.1"),
+    "--data <dir>": preset("folder for jobs, wallet and media", ".showrunner/local"),
+    "--balance <usd>": preset("starting balance of a new wallet", "25"),
+    "--key-file <file>":
       "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, else generated and stored in the data folder)",
-    ),
-    flag(
-      "--key <id:secret>",
-      "credential to accept; every process on this machine can see it, so use only throwaway keys",
-    ),
-    flag("--rate-limit <requests/seconds>", "requests allowed per window, such as 600/60"),
-    flag("--max-running <n>", "maximum jobs rendered in parallel"),
-    flag("--speed <factor>", "finish jobs this many times faster than a real service, such as 20"),
-    flag("--retention <duration>", "how long outputs are kept after submission (default: 24h)"),
-    flag("--url-life <duration>", "how long a download URL is valid (default: 1h)"),
-    flag("--strict", "answer exactly as a hosted service would, except for timings"),
-    choice("--as-of <version>", 'published version of the API to emulate (default: "today")', ["3.9", "today"]),
-    flag(
-      "--deliver-to-loopback",
+    "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
+    "--rate-limit <requests/seconds>": "requests allowed per window, such as 600/60",
+    "--max-running <n>": "maximum jobs rendered in parallel",
+    "--speed <factor>": "finish jobs this many times faster than a real service, such as 20",
+    "--retention <duration>": "how long outputs are kept after submission (default: 24h)",
+    "--url-life <duration>": "how long a download URL is valid (default: 1h)",
+    "--strict": "answer exactly as a hosted service would, except for timings",
+    "--as-of <version>": choice('published version of the API to emulate (default: "today")', ["3.9", "today"]),
+    "--deliver-to-loopback":
       "allow webhooks and log drains to this machine (default: allowed when listening on loopback without --strict)",
-    ),
-    flag("--catalog <file>", "catalog of models to offer instead of the built-in ones"),
-    flag("--open-catalog", "serve models and voices without a credential, as some hosted services do"),
-    choice(
-      "--unquotable-cost <what>",
+    "--catalog <file>": "catalog of models to offer instead of the built-in ones",
+    "--open-catalog": "serve models and voices without a credential, as some hosted services do",
+    "--unquotable-cost <what>": choice(
       "cost in the estimate of a job that has no price, because some clients require a number (default: null; with --strict, refuse the estimate)",
       ["null", "zero", "omit", "refuse"],
     ),
-    flag("--faults <file>", "JSON file of faults to inject"),
-    flag("--stub", "return tiny valid media immediately instead of rendering"),
-    flag("--brand <name>", "brand name in the X-<Brand>-… headers"),
-    flag("--replay <folder>", "replay the responses that `showrunner record` saved in this folder"),
-    preset(
-      choice("--replay-speed <speed>", 'how fast to replay jobs; "real" is the original speed', ["fast", "real"]),
+    "--faults <file>": "JSON file of faults to inject",
+    "--stub": "return tiny valid media immediately instead of rendering",
+    "--brand <name>": "brand name in the X-<Brand>-… headers",
+    "--replay <folder>": "replay the responses that `showrunner record` saved in this folder",
+    "--replay-speed <speed>": preset(
+      choice('how fast to replay jobs; "real" is the original speed', ["fast", "real"]),
       "fast",
     ),
-    flag("--or-local", "let the local service answer requests that were not recorded (with --replay)"),
-    flag("--json", "print address and key as one JSON document"),
-  ],
-  record: [
-    service,
-    baseUrl,
-    preset(flag("--port <number>", "port to listen on; 0 picks a free one"), "8790"),
-    flag("--keep-media", "also save the jobs' output files"),
-  ],
-  init: [flag("--recipe [name]", "copy this recipe and its files instead; without a name, list the recipes"), json],
-  "skills install": [
-    flag("--dir <folder>", "the agent's skills folder (default: .claude/skills)"),
-    flag("--force", "overwrite an existing skill that differs"),
-    json,
-  ],
-  completion: [],
-  "models list": [flag("--modality <kind>", "image, video, audio or text"), limit, ...common],
+    "--or-local": "let the local service answer requests that were not recorded (with --replay)",
+    "--json": "print address and key as one JSON document",
+  },
+  record: {
+    ...service,
+    ...baseUrl,
+    "--port <number>": preset("port to listen on; 0 picks a free one", "8790"),
+    "--keep-media": "also save the jobs' output files",
+  },
+  init: { "--recipe [name]": "copy this recipe and its files instead; without a name, list the recipes", ...json },
+  "skills install": {
+    "--dir <folder>": "the agent's skills folder (default: .claude/skills)",
+    "--force": "overwrite an existing skill that differs",
+    ...json,
+  },
+  completion: {},
+  "models list": { "--modality <kind>": "image, video, audio or text", ...limit, ...common },
   "models show": common,
-  "models pull": [flag("--out <dir>", "folder for catalog.json and models.ts (default: the current one)"), ...common],
-  "models voices": [
-    flag("--search <text>", "full or partial name, or a description of the voice"),
-    choice("--gender <gender>", "only voices labeled male or female", ["male", "female"]),
-    flag("--language <code>", "only voices labeled with this two-letter language code"),
-    limit,
+  "models pull": { "--out <dir>": "folder for catalog.json and models.ts (default: the current one)", ...common },
+  "models voices": {
+    "--search <text>": "full or partial name, or a description of the voice",
+    "--gender <gender>": choice("only voices labeled male or female", ["male", "female"]),
+    "--language <code>": "only voices labeled with this two-letter language code",
+    ...limit,
     ...common,
-  ],
-  "models diff": [
+  },
+  "models diff": {
     ...common,
-    flag("--snapshot <file>", "earlier catalog to compare with (default: catalog.json)"),
-    flag("--with <file>", "newer catalog (default: the service's current one)"),
-    flag("--input <json|@file>", "input for the pipelines; required if a field has no default"),
-    list("-i <key=value>", "one input field; key:=json for values other than text"),
-  ],
-  "jobs list": [flag("--model <id>", "only jobs of this model"), limit, ...common],
+    "--snapshot <file>": "earlier catalog to compare with (default: catalog.json)",
+    "--with <file>": "newer catalog (default: the service's current one)",
+    "--input <json|@file>": "input for the pipelines; required if a field has no default",
+    "-i <key=value>": list("one input field; key:=json for values other than text"),
+  },
+  "jobs list": { "--model <id>": "only jobs of this model", ...limit, ...common },
   "jobs get": common,
   "jobs follow": common,
   "files upload": common,
-  api: [
+  api: {
     ...common,
-    flag("--data <json|@file|->", "request body: JSON, @file, or - for stdin; the method then defaults to POST"),
-    list("--query <name=value>", "query parameter; repeatable"),
-    list("--header <name:value>", "extra header; repeatable"),
-    flag(
-      "--idempotency-key <key>",
+    "--data <json|@file|->": "request body: JSON, @file, or - for stdin; the method then defaults to POST",
+    "--query <name=value>": list("query parameter; repeatable"),
+    "--header <name:value>": list("extra header; repeatable"),
+    "--idempotency-key <key>":
       "idempotency key for submitting a job (default: idempotency_key in --data, or generated)",
-    ),
-    flag("--yes", "accept the price without asking"),
-  ],
-} as const satisfies { readonly [command: string]: readonly Flag[] };
+    "--yes": "accept the price without asking",
+  },
+} as const satisfies { readonly [command: string]: FlagTable };
 
-export type Flags = { readonly [C in keyof typeof options]: FlagsOf<(typeof options)[C][number]> };
+export type Flags = { readonly [C in keyof typeof options]: FlagsOf<(typeof options)[C]> };
 
-export type ServiceFlags = FlagsOf<
-  (typeof common | typeof rate | typeof spending | typeof planning | typeof notifying)[number]
->;
+export type ServiceFlags = FlagsOf<typeof common & typeof rate & typeof spending & typeof planning & typeof notifying>;
 
-export type TableFlags = FlagsOf<(typeof tables)[number]>;
+export type TableFlags = FlagsOf<typeof tables>;

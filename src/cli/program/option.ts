@@ -1,60 +1,48 @@
-import { InvalidArgumentError, type Option } from "commander";
+import type { Option } from "commander";
 
-/** `V` is the type of the option's value, and `P` is true if it always has one. */
-export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
-  readonly flags: F;
+/** A flag's description and its kind of value. `V` is the type of the value, and `P` is true if it always has one. */
+export interface Flag<V = unknown, P extends boolean = boolean> {
   readonly description: string;
   /** Never set: it only carries the type `V`. */
   readonly gives?: V;
   readonly isGiven: P;
-  readonly adjust?: (option: Option) => Option;
+  adjust(option: Option): Option;
 }
+
+/** Flags by their syntax. A flag with only a description has a text as its value, or is true. */
+export type FlagTable = { readonly [syntax: string]: string | Flag };
 
 type Camel<N extends string> = N extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : N;
 type Word<F extends string> = F extends `${infer First} ${string}` ? First : F;
 type Bare<W extends string> = W extends `no-${infer N}` ? N : W extends `-${infer N}` ? Bare<N> : W;
-type Given<F extends string> = F extends `${string}<${string}`
+type Name<F extends string> = Camel<Bare<Word<F>>>;
+type Text<F extends string> = F extends `${string}<${string}`
   ? string
   : F extends `${string}[${string}`
     ? string | true
     : boolean;
+type Value<F extends string, D> = D extends Flag<infer V> ? V : Text<F>;
 
-export type FlagsOf<O extends Flag> = {
-  readonly [One in Extract<O, { isGiven: false }> as Camel<Bare<Word<One["flags"]>>>]?: One["gives"] | undefined;
+export type FlagsOf<T extends FlagTable> = {
+  readonly [F in keyof T & string as T[F] extends Flag<unknown, true> ? never : Name<F>]?: Value<F, T[F]> | undefined;
 } & {
-  readonly [One in Extract<O, { isGiven: true }> as Camel<Bare<Word<One["flags"]>>>]: NonNullable<One["gives"]>;
+  readonly [F in keyof T & string as T[F] extends Flag<unknown, true> ? Name<F> : never]: Value<F, T[F]>;
 };
 
-export function flag<F extends string>(flags: F, description: string): Flag<F, Given<F>, false> {
-  return { flags, description, isGiven: false };
-}
-
-export function list<F extends string>(flags: F, description: string): Flag<F, readonly string[], false> {
+export function list(description: string): Flag<readonly string[], false> {
   const collect = (value: string, before: readonly string[] = []) => [...before, value];
-  return { flags, description, isGiven: false, adjust: (option) => option.argParser(collect) };
+  return { description, isGiven: false, adjust: (option) => option.argParser(collect) };
 }
 
-export function choice<F extends string, const V extends string>(
-  flags: F,
-  description: string,
-  values: readonly V[],
-): Flag<F, V, false> {
-  return { flags, description, isGiven: false, adjust: (option) => option.choices(values) };
+export function choice<const V extends string>(description: string, values: readonly V[]): Flag<V, false> {
+  return { description, isGiven: false, adjust: (option) => option.choices(values) };
 }
 
-export function preset<F extends string, V>(one: Flag<F, V, false>, value: V & string): Flag<F, V, true> {
-  return { ...one, isGiven: true, adjust: (option) => (one.adjust?.(option) ?? option).default(value) };
+export function preset<V extends string>(given: string | Flag<V, false>, value: V): Flag<V, true> {
+  const one = typeof given === "string" ? { description: given, adjust: (option: Option) => option } : given;
+  return { ...one, isGiven: true, adjust: (option) => one.adjust(option).default(value) };
 }
 
-export function required<F extends string, V>(one: Flag<F, V, false>): Flag<F, V, true> {
-  return { ...one, isGiven: true, adjust: (option) => option.makeOptionMandatory() };
-}
-
-/** Rejects an empty address, because that would listen on all interfaces. */
-export function host(description: string): Flag<"--host <address>", string, false> {
-  const parse = (given: string) => {
-    if (given.trim() !== "") return given;
-    throw new InvalidArgumentError("Give an address, or omit --host.");
-  };
-  return { flags: "--host <address>", description, isGiven: false, adjust: (option) => option.argParser(parse) };
+export function required(description: string): Flag<string, true> {
+  return { description, isGiven: true, adjust: (option) => option.makeOptionMandatory() };
 }

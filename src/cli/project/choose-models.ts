@@ -207,13 +207,8 @@ const SHORT_MS = 3000;
 const LONG_MS = 5000;
 const FINE = { quality: "pro", resolution: "1080p", duration_ms: LONG_MS };
 
-interface Cast {
-  readonly source: string;
-  readonly missing: readonly RoleName[];
-}
-
 /** `names` maps model ids to their names in `models.ts`. */
-export async function castFrom(show: Showrunner, catalog: Catalog, names: ReadonlyMap<string, string>): Promise<Cast> {
+export async function castFrom(show: Showrunner, catalog: Catalog, names: ReadonlyMap<string, string>) {
   const models: Partial<Record<RoleName, Choice>> = {};
   for (const role of ROLES) {
     const [first] = await chooseModels(show.client, catalog, CAST_ROLES[role]);

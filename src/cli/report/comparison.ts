@@ -115,12 +115,14 @@ export function diffLines(diff: PlanDiff): readonly string[] {
 }
 
 export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
-  const lines = fields.map(({ field, before, after }) => {
-    return `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;
-  });
+  const lines = fields.map((change) => fieldText(change, LONGEST));
   return lines.length <= MOST_FIELDS
     ? lines
     : [...lines.slice(0, MOST_FIELDS), `… and ${lines.length - MOST_FIELDS} more fields`];
+}
+
+export function fieldText({ field, before, after }: FieldChange, width: number): string {
+  return `${visible(field)}: ${changeWindow(value(before), value(after), width).join(" → ")}`;
 }
 
 function capped<T>(items: readonly T[], line: (item: T) => string): readonly string[] {

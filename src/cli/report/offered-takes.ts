@@ -8,24 +8,25 @@ import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
-export interface Reviewed {
-  readonly runId: string;
-  readonly step: string;
-  readonly index: number;
-  readonly sha256: string;
-  readonly contentType: string | null;
+type Step = RunDocument["steps"][number];
+export type ReviewFiles = Awaited<ReturnType<typeof reviewFiles>>;
+
+interface About {
+  readonly plan: Plan;
+  readonly report: RunDocument;
+  readonly review: ReviewFiles;
 }
 
-export type ReviewFiles = (result: Reviewed) => Promise<string>;
-
 /** Copies results, so that editors cannot change files in the media store. */
-export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
+export async function reviewFiles({ io }: Context, flags: ServiceFlags) {
   const { openMedia } = await import("../../core/engine/index.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
   const folder = join(journalFolderOf(io, flags), "review");
-  return async ({ runId, step, index, sha256, contentType }) => {
+  return async (runId: string, step: string, output: Step["outputs"][number]): Promise<string | null> => {
+    const { index, sha256, content_type: type } = output;
+    if (sha256 === null) return null;
     const name = `${step.replaceAll("/", "_")}-${index + 1}-${sha256.slice(0, 8)}`;
-    const file = join(folder, runId, `${name}${contentType === null ? "" : fileExtension(contentType)}`);
+    const file = join(folder, runId, `${name}${type === null ? "" : fileExtension(type)}`);
     if (await isThere(file, await store.sizeOf(sha256))) return file;
     await mkdir(dirname(file), { recursive: true });
     await using held = await store.hold([sha256]);
@@ -51,11 +52,11 @@ export interface OfferedTake {
   readonly text: string | null;
 }
 
-type Shown = Omit<OfferedTake, "pick">;
+export type Shown = Omit<OfferedTake, "pick">;
 
 export async function offeredTakes(
   shows: readonly Reference[],
-  { plan, report, review }: { readonly plan: Plan; readonly report: RunDocument; readonly review: ReviewFiles },
+  { plan, report, review }: About,
 ): Promise<readonly OfferedTake[]> {
   const found = await Promise.all(
     shows.map(async ({ $ref }, position): Promise<readonly Shown[]> => {
@@ -70,16 +71,12 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-export async function filesOf(
-  step: RunDocument["steps"][number],
-  report: RunDocument,
-  review: ReviewFiles,
-): Promise<readonly Shown[]> {
+export async function filesOf(step: Step, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(
-    there.map(async ({ index, content_type, asset_id, file, sha256 }): Promise<Shown> => {
-      const result = { runId: report.id, step: step.path, index, contentType: content_type };
-      const copy = sha256 === null ? null : await review({ ...result, sha256 }).catch(() => null);
+    there.map(async (output): Promise<Shown> => {
+      const { index, content_type, asset_id, file } = output;
+      const copy = await review(report.id, step.path, output).catch(() => null);
       const path = file === null ? copy : join(report.out_dir, file);
       return { step: step.path, index, content_type, asset_id, path, text: null };
     }),
@@ -90,10 +87,7 @@ export interface RefusedFiles extends Omit<RunDocument["refused"][number], "show
   readonly shows: readonly Shown[];
 }
 
-export function refusedFiles(
-  refused: RunDocument["refused"],
-  about: { readonly plan: Plan; readonly report: RunDocument; readonly review: ReviewFiles },
-): Promise<readonly RefusedFiles[]> {
+export function refusedFiles(refused: RunDocument["refused"], about: About): Promise<readonly RefusedFiles[]> {
   const isUpload = (path: string) => about.plan.steps.some((step) => step.path === path && step.kind === "upload");
   return Promise.all(
     refused.map(async ({ shows, ...same }) => {
@@ -114,19 +108,19 @@ export function refusedText({ step, reason, shows }: RefusedFiles): string {
 function uploaded({ steps }: Plan, path: string): Shown {
   const step = steps.find((one) => one.path === path);
   const file = step === undefined ? null : traitsOf(step).file;
-  const about = { content_type: file?.contentType ?? null, path: file?.path ?? null };
-  return { step: path, index: 0, asset_id: null, text: null, ...about };
+  const { contentType = null, path: source = null } = file ?? {};
+  return { step: path, index: 0, content_type: contentType, asset_id: null, path: source, text: null };
 }
 
-function valueAt(
-  { path, value }: RunDocument["steps"][number],
-  at: readonly (string | number)[],
-  index: number,
-): readonly Shown[] {
+function valueAt({ path, value }: Step, at: readonly (string | number)[], index: number): readonly Shown[] {
   const part = at.reduce<Json | undefined>((inner, key) => memberOf(inner, key), value);
   if (part === undefined || part === null) return [];
-  const text = typeof part === "string" ? part : JSON.stringify(part, null, 2);
-  return [{ step: path, index, content_type: null, asset_id: null, path: null, text }];
+  return [{ ...valueShown(path, part), index }];
+}
+
+export function valueShown(step: string, value: Json): Shown {
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return { step, index: 0, content_type: null, asset_id: null, path: null, text };
 }
 
 function memberOf(value: Json | undefined, key: string | number): Json | undefined {

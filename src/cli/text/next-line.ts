@@ -5,13 +5,11 @@ import { visible } from "./escape.ts";
 
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);
 
-export interface Suggesting {
-  readonly launcher: string;
-  readonly flags: readonly string[];
-}
-
 /** Splits a suggestion into the command to paste and a note, and adds flags to the command. */
-export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
+export function nextLines(
+  text: string,
+  { launcher, flags }: { readonly launcher: string; readonly flags: readonly string[] },
+): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
   const lines = note === undefined ? [first] : [first, note];
   return lines.map((line) => withLauncher(inSentence(withFlags(line, flags), flags), launcher));

@@ -3,9 +3,7 @@ import stringWidth from "fast-string-width";
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** Returns the width in terminal columns: two for an ideograph or emoji, none for a combining mark. */
-export function widthOf(text: string): number {
-  return stringWidth(text);
-}
+export const widthOf: (text: string) => number = stringWidth;
 
 export function shorten(text: string, width: number): string {
   if (widthOf(text) <= width) return text;

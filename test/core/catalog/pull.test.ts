@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createOutput } from "../../../src/cli/io.ts";
-import { whileWorking } from "../../../src/cli/live/redraw.ts";
+import { whileWorking } from "../../../src/cli/live/watch.ts";
 import { createClient } from "../../../src/core/api/index.ts";
 import { typedInputs } from "../../../src/core/catalog/fetch.ts";
 import { fetchCatalog, pullCatalog } from "../../../src/core/catalog/index.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { explainError } from "../../../src/cli/explain-error.ts";
-import { parseConcurrency } from "../../../src/cli/input/quote-options.ts";
+import { parseConcurrency } from "../../../src/cli/input/flag-values.ts";
 import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
 import { isShowrunnerError } from "../../../src/index.ts";
 import { errorText } from "../../../src/studio/mcp/tool-error.ts";

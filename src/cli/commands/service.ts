@@ -1,30 +1,42 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Client, Voice } from "../../core/api/index.ts";
-import type { CatalogChange } from "../../core/catalog/index.ts";
-import { toDocument } from "../../core/kit/document.ts";
+import type { Client, FollowEvent, Voice } from "../../core/api/index.ts";
+import {
+  type CatalogChange,
+  diffCatalogs,
+  GENERATED,
+  generateModels,
+  pullCatalog,
+  readSnapshot,
+  writeSnapshot,
+} from "../../core/catalog/index.ts";
+import { type DocumentName, toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/files.ts";
 import { suggest } from "../../core/kit/lookup.ts";
-import type { Catalog, Problem, Showrunner } from "../../index.ts";
+import type { Catalog, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import { headOf } from "../input/named-file.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
-import { whileWorking } from "../live/redraw.ts";
+import { whileWorking } from "../live/watch.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import type { Flags } from "../program/flags.ts";
+import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { problemList } from "../report/warning-lines.ts";
-import { limitOf, printList, printOne, some, withClient } from "../service/present.ts";
-import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
+import { visible, visibleLines } from "../text/escape.ts";
+import { counted, shorten, table } from "../text/table.ts";
 
-const OPEN = { keyOptional: true };
+/** Some services show their catalog without a key. */
+function withCatalog<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
+  return withShowrunner(flags, work, { keyOptional: true });
+}
+
 const MOST = 1000;
 
 const modalities = ["image", "video", "audio", "text"] as const;
 
-export async function listModels(context: Context, flags: Flags["models list"]): Promise<ExitCode> {
-  return withClient(flags, OPEN, async (client) => {
+export async function listModels(context: Context, flags: Flags["models list"]): Promise<void> {
+  return withCatalog(flags, async ({ client }) => {
     const wanted = flags.modality;
     const modality = modalities.find((known) => known === wanted);
     if (modality === undefined && wanted !== undefined) {
@@ -34,16 +46,16 @@ export async function listModels(context: Context, flags: Flags["models list"]):
       throw usageError(`--modality ${visible(wanted)} is not a modality; ${hint}`, next);
     }
     const found = await some(client.models({ modality }), limitOf(flags, MOST));
-    printList(context, flags, found, ["id", "modality", "name", "price_description"]);
+    printList(context, found, ["id", "modality", "name", "price_description"]);
   });
 }
 
-export async function listVoices(context: Context, id: string, flags: Flags["models voices"]): Promise<ExitCode> {
-  return withClient(flags, OPEN, async (client) => {
+export async function listVoices(context: Context, id: string, flags: Flags["models voices"]): Promise<void> {
+  return withCatalog(flags, async ({ client }) => {
     const found = await (flags.search === undefined
       ? listed(client, id, flags, limitOf(flags, MOST))
       : searched(client, id, flags.search, flags));
-    printList(context, flags, found, ["id", "name", "labels"]);
+    printList(context, found, ["id", "name", "labels"]);
   });
 }
 
@@ -82,14 +94,14 @@ async function listed(
   return found;
 }
 
-export async function showModel(context: Context, id: string, flags: Flags["models show"]): Promise<ExitCode> {
-  return withClient(flags, OPEN, async (client) => {
+export async function showModel(context: Context, id: string, flags: Flags["models show"]): Promise<void> {
+  return withCatalog(flags, async ({ client }) => {
     const model = await client.model(id).catch(async (error: unknown) => {
       throw isNotFound(error) ? await unknownModel(client, id, error) : error;
     });
     // The printed schema is shortened. Its description explains how fields combine.
     const words = model.inputSchema?.description;
-    printOne(context, flags, model, typeof words === "string" ? words : null);
+    printOne(context, model, typeof words === "string" ? words : null);
   });
 }
 
@@ -107,15 +119,14 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
 }
 
 /** Keeps models that the service has removed, and marks them as retired. */
-export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
+export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<void> {
   const { io, output } = context;
-  return withClient(flags, OPEN, async (client) => {
-    const { GENERATED, generateModels, pullCatalog, writeSnapshot } = await import("../../core/catalog/index.ts");
+  return withCatalog(flags, async ({ client }) => {
     const folder = resolve(io.cwd, flags.out ?? ".");
     const [snapshot, models] = [join(folder, "catalog.json"), join(folder, "models.ts")];
     const hasSnapshot = await isThereAndOwn(snapshot, (head) => SNAPSHOT.test(head));
     await isThereAndOwn(models, (head) => head.startsWith(GENERATED));
-    const { previous, lost } = hasSnapshot ? await previousCatalog(snapshot) : { previous: null, lost: null };
+    const previous = hasSnapshot ? await readSnapshot(snapshot).catch(() => null) : null;
     let progress = "reading the catalog";
     const onProgress = (read: number, all: number) => {
       progress = `reading the models one by one: ${read} of ${all}`;
@@ -124,8 +135,11 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     await mkdir(folder, { recursive: true });
     await writeSnapshot(snapshot, catalog);
     await writeDurably(models, generateModels(catalog));
-    if (flags.json) output.printJson({ ok: true });
-    if (lost !== null) output.say(lost);
+    output.printJson({ ok: true });
+    if (hasSnapshot && previous === null) {
+      const lost = "models that the service no longer has are not in the new one";
+      output.say(`${visible(snapshot)} was damaged and was replaced; ${lost}`);
+    }
     output.say(`Wrote ${visible(snapshot)} and models.ts with ${counted(catalog.models().length, "model")}`);
   });
 }
@@ -144,32 +158,12 @@ async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Pr
   );
 }
 
-/** `lost` is the message to show if the previous catalog was damaged, otherwise null. */
-async function previousCatalog(
-  file: string,
-): Promise<{ readonly previous: Catalog | null; readonly lost: string | null }> {
-  const { readSnapshot } = await import("../../core/catalog/index.ts");
-  try {
-    return { previous: await readSnapshot(file), lost: null };
-  } catch {
-    const lost = `${visible(file)} was damaged and was replaced; models that the service no longer has are not in the new one`;
-    return { previous: null, lost };
-  }
-}
-
-interface Checked {
-  readonly file: string;
-  readonly ok: boolean;
-  readonly problems: readonly Problem[];
-}
-
 export async function modelsDiff(
   context: Context,
   files: readonly string[],
   flags: Flags["models diff"],
 ): Promise<ExitCode> {
   const { io, output } = context;
-  const { diffCatalogs, pullCatalog } = await import("../../core/catalog/index.ts");
   const before = await snapshot(flags.snapshot ?? "catalog.json", io.cwd);
   const compare = async (show: Showrunner) => {
     const after =
@@ -177,8 +171,8 @@ export async function modelsDiff(
     const changes = diffCatalogs(before, after);
     const pipelines: Checked[] = [];
     for (const file of files) pipelines.push(await check(show, file, context, flags));
-    if (flags.json) output.printJson(toDocument({ changes, pipelines }));
-    else say(changes, pipelines, context);
+    output.printJson(toDocument({ changes, pipelines }));
+    say(changes, pipelines, context);
     const broken = changes.filter(({ isBreaking }) => isBreaking).length;
     const wrong = pipelines.filter(({ ok }) => !ok);
     output.say(
@@ -187,11 +181,10 @@ export async function modelsDiff(
     if (changes.length > 0) output.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;
   };
-  return withShowrunner(flags, compare, { keyOptional: true });
+  return withCatalog(flags, compare);
 }
 
 async function snapshot(file: string, cwd: string): Promise<Catalog> {
-  const { readSnapshot } = await import("../../core/catalog/index.ts");
   try {
     return await readSnapshot(resolve(cwd, file));
   } catch (cause) {
@@ -204,12 +197,12 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
   }
 }
 
-async function check(show: Showrunner, file: string, { io }: Context, flags: Flags["models diff"]): Promise<Checked> {
+type Checked = Awaited<ReturnType<typeof check>>;
+
+async function check(show: Showrunner, file: string, { io }: Context, flags: Flags["models diff"]) {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const created = await show.plan(
-    pipeline,
-    await readInput(flags, io, { schema: await inputSchema(pipeline), tables: null }),
-  );
+  const input = await readInput(flags, io, { schema: await inputSchema(pipeline), tables: null });
+  const created = await show.plan(pipeline, input);
   return { file, ok: created.ok, problems: created.ok ? [] : created.problems };
 }
 
@@ -225,4 +218,106 @@ function say(changes: readonly CatalogChange[], pipelines: readonly Checked[], {
     output.print(`${ok ? "ok    " : "BROKEN"}  ${visible(file)}`);
     if (!ok) output.print(problemList(problems));
   }
+}
+
+export function listJobs(context: Context, flags: Flags["jobs list"]): Promise<void> {
+  return withShowrunner(flags, async ({ client }) => {
+    const all = flags.model === undefined ? client.jobs() : client.modelJobs(flags.model);
+    const jobs = await some(all, limitOf(flags, 20));
+    printList(context, jobs, ["job_id", "model", "status", "cost", "created_at"]);
+  });
+}
+
+export function getJob(context: Context, id: string, flags: Flags["jobs get"]): Promise<void> {
+  return withShowrunner(flags, async ({ client }) => printOne(context, await client.job(id)));
+}
+
+export function followJob({ io, output }: Context, id: string, flags: Flags["jobs follow"]): Promise<void> {
+  return withShowrunner(flags, async ({ client }) => {
+    for await (const event of client.follow(id, { signal: io.interrupt })) {
+      output.printJsonLine(toDocument(event));
+      output.print(followText(event));
+    }
+  });
+}
+
+function followText(event: FollowEvent): string {
+  switch (event.type) {
+    case "status": {
+      const { status, progress } = event.status;
+      return `${visible(status)}${progress === null ? "" : ` ${Math.round(progress * 100)} %`}`;
+    }
+    case "log":
+      return `  ${visible(event.log.event)}: ${visible(event.log.message)}`;
+    case "switched":
+      return `  now following by ${event.to}: ${visible(event.reason)}`;
+    case "finished":
+      return `${event.outcome}: ${counted(event.job.outputs.length, "output")}; see: showrunner jobs get ${visible(event.job.jobId)}`;
+    default:
+      return event satisfies never;
+  }
+}
+
+export function uploadFile(context: Context, path: string, flags: Flags["files upload"]): Promise<void> {
+  return withShowrunner(flags, async ({ client }) => {
+    let progress = "reading";
+    const onProgress = (sentBytes: number, totalBytes: number) => {
+      progress = `uploaded ${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
+    };
+    printOne(context, await whileWorking(context, client.upload({ path }, { onProgress }), () => progress));
+  });
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+export function listText<Row extends object>(
+  items: readonly Row[],
+  fields: readonly DocumentName<keyof Row & string>[],
+  width?: number,
+): string {
+  type Cells = Readonly<Record<string, unknown>>;
+  const columns = fields.map((field) => ({ title: field, value: (row: Cells) => cell(row[field]), flexible: true }));
+  return table(toDocument(items) as readonly Cells[], columns, width);
+}
+
+export function oneText(value: object): string {
+  const entries = Object.entries(toDocument(value) as object);
+  const wide = Math.max(0, ...entries.map(([key]) => key.length));
+  return entries.map(([key, inner]) => `${visible(key).padEnd(wide)}  ${cell(inner)}`).join("\n");
+}
+
+const longest = 400;
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  return shorten(visible(typeof value === "object" ? JSON.stringify(value) : String(value)), longest);
+}
+
+function printList<Row extends object>(
+  { io, output }: Context,
+  items: readonly Row[],
+  fields: readonly DocumentName<keyof Row & string>[],
+): void {
+  output.printJson(toDocument(items));
+  if (items.length > 0) output.print(listText(items, fields, io.stdout.columns));
+  else if (!output.isJson) output.say("Nothing found.");
+}
+
+function printOne({ output }: Context, value: object, text: string | null = null): void {
+  output.result(toDocument(value), text === null ? oneText(value) : `${oneText(value)}\n\n${visibleLines(text)}`);
+}
+
+function limitOf({ limit }: { readonly limit?: string | undefined }, byDefault: number): number {
+  return limit === undefined ? byDefault : wholeNumber("--limit", limit, [1, 1_000_000], 20);
+}
+
+async function some<T>(items: AsyncIterable<T>, most: number): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const item of items) {
+    found.push(item);
+    if (found.length >= most) break;
+  }
+  return found;
 }
