@@ -19,7 +19,7 @@ const READ: Readonly<Record<string, string>> = {
   "core/view/caller-document.ts waitingStep message": "of an open decision: the author's question",
   "studio/dashboard/links/link-routes.ts linkRoutes.continued reason": "of a pause: its code",
   "studio/dashboard/links/shared-decisions.ts decidedIn.isVerdict message": "of the inbox",
-  "studio/handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
+  "studio/handler/create-handler.ts authorizeError message": "for the operator's log",
   "studio/handler/create-handler.ts refused message": "of a refusal that studio/served/for-callers.ts made",
   "studio/mcp/person.ts askedOf message": "of an open decision: the author's question",
   "studio/mcp/transports.ts refused message": "of a refusal that was made there",

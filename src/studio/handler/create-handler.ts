@@ -163,19 +163,16 @@ function callerOf({ report, mistakes }: Context, given: Caller): Caller {
     return checkedCaller(given);
   } catch (error) {
     if (!(error instanceof InvalidOptionError)) throw error;
-    const reference = mistakes.get(error.option) ?? reported(new AuthorizeError(error), report);
+    const reference = mistakes.get(error.option) ?? reported(authorizeError(error), report);
     mistakes.set(error.option, reference);
     const message = `This server could not identify you. Quote ${reference} to its operator.`;
     throw new Refusal(500, "CALLER", message, null, reference);
   }
 }
 
-class AuthorizeError extends Error {
-  constructor({ message }: InvalidOptionError) {
-    super(
-      `\`authorize\` returned an invalid caller: ${message} The caller's requests are answered with status 500; this is logged once.`,
-    );
-  }
+function authorizeError({ message }: InvalidOptionError): Error {
+  const effect = "The caller's requests are answered with status 500; this is logged once.";
+  return new Error(`\`authorize\` returned an invalid caller: ${message} ${effect}`);
 }
 
 async function resumeDue(context: Context): Promise<readonly string[]> {

@@ -180,7 +180,7 @@ export class Unplannable extends Refusal {
 
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
-  const reference = isWhole ? null : reported(new UnplannedError(problems), report);
+  const reference = isWhole ? null : reported(unplannedError(problems), report);
   return new Unplannable(
     problems.map((one) => problemFor(one)),
     reference,
@@ -188,15 +188,11 @@ export function unplannable(problems: readonly Problem[], { audience, report }: 
   );
 }
 
-class UnplannedError extends Error {
-  constructor(problems: readonly Problem[]) {
-    const lines = problems
-      .filter((one) => !isForCallers(one))
-      .map(({ step, field, message }) => {
-        return [step, field, message].filter((part) => part !== null).join("  ");
-      });
-    super(`a caller's input could not be planned: ${cleanText(lines.join("; "), 2 * MOST_MESSAGE)}`);
-  }
+function unplannedError(problems: readonly Problem[]): Error {
+  const hidden = problems.filter((one) => !isForCallers(one));
+  const lines = hidden.map(({ step, field, message }) => [step, field, message].filter((part) => part !== null));
+  const text = lines.map((parts) => parts.join("  ")).join("; ");
+  return new Error(`a caller's input could not be planned: ${cleanText(text, 2 * MOST_MESSAGE)}`);
 }
 
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
