@@ -29,7 +29,7 @@ export function camel(name: string): string {
 /** Avoids names that TypeScript or the pipeline builder reserves. */
 export class Names {
   readonly #used = new Set<string>();
-  /** The suffix to try next, so that many equal names take linear time. */
+  /** The next suffix to try for each name, so that numbering many equal names takes linear time. */
   readonly #next = new Map<string, number>();
 
   reserve(base: string): string {

@@ -167,7 +167,7 @@ async function untilEnd(
     else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
     else if (!(await isOwed())) return result;
   }
-  throw new AssertionError({ message: `The run had not ended after ${MOST_PROCESSES} processes.` });
+  throw new AssertionError({ message: `The run was still unfinished after ${MOST_PROCESSES} processes.` });
 }
 
 class ServiceSource implements AsyncDisposable {

@@ -102,7 +102,7 @@ test("at its end, the command names the list of the rows' runs", async () => {
 
 test.each([
   [["run", "--each", "rows.csv", "--quote", "q_1"], "--quote: a quote is for a single run"],
-  [["run", "--each", "rows.csv", "--on-existing", "fail"], "--on-existing fail: cannot be used with --each"],
+  [["run", "--each", "rows.csv", "--on-existing", "fail"], "--on-existing fail cannot be used with --each"],
   [["run", "--at-once", "2"], "--at-once has no effect without --each"],
   [["run", "--id-column", "sku"], "--id-column has no effect without --each"],
   [["plan", "--id-column", "sku"], "--id-column has no effect without --each"],

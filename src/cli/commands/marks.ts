@@ -77,7 +77,7 @@ const CREDENTIALS = {
 } as const;
 
 const STATES = {
-  trusted: "valid, signed by a signer you trust",
+  trusted: "valid, and signed by someone you trust",
   "unknown-signer": "valid, signed by an unknown signer",
   tampered: "TAMPERED: changed after signing",
   invalid: "INVALID",

@@ -50,7 +50,7 @@ export function turnsOf(text: string): { readonly tag: string; readonly weights:
   const isClear = tag !== "" && weights.every(([value, weight]) => value !== "" && Number.isFinite(weight));
   if (isClear) return { tag, weights: Object.fromEntries(weights) };
   const next = "give a tag and optional weights for its values: --turns client,acme=3";
-  throw usageError(`--turns ${visible(text)} is not a tag with weights`, next);
+  throw usageError(`--turns ${visible(text)} is not of the form TAG or TAG,VALUE=WEIGHT`, next);
 }
 
 export function tagsOf(given: readonly string[] | undefined): { readonly [key: string]: string } | undefined {
@@ -129,10 +129,7 @@ function checkEachFlags({ each, atOnce, quote, onExisting }: Flags["run"]): void
   }
   if (onExisting === "fail") {
     const next = "omit --on-existing; to run the same rows again, give them new run ids with --id NAME";
-    throw usageError(
-      "--on-existing fail: cannot be used with --each, which continues any run that a row already has",
-      next,
-    );
+    throw usageError("--on-existing fail cannot be used with --each, which continues the existing run of a row", next);
   }
 }
 

@@ -259,7 +259,7 @@ function putCells({ line, cells }: TableRow, columns: Columns, target: Target): 
   });
 }
 
-/** Reads a table as a list of objects, such as the value of a field. */
+/** Reads a table as a list of objects, for a field whose value is such a list. */
 export async function readItems(
   text: string,
   flags: TableFlags,

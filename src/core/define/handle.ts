@@ -141,7 +141,7 @@ export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list
   output(index: number): OutputHandle<Y>;
 }
 
-/** One media file, as an input accepts it: the handle of a step's output, or of an `upload` step. */
+/** A single media file, which inputs accept: the handle of a step's output or of an `upload` step. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";

@@ -82,7 +82,7 @@ export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
 
-/** A profile's changes to a step. They take precedence over its changes to the step's model. */
+/** A profile's changes to a step, which take precedence over the profile's changes to the step's model. */
 export interface ProfileStep {
   readonly model?: ModelOrId | undefined;
   readonly fields?: ProfileFields | undefined;

@@ -61,8 +61,7 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   readonly input: S;
   /**
    * How a failed step affects other steps. `continue` skips the steps that use its result. `failFast` starts no more
-   * steps. With `quorum(n)`, the run succeeds once n of the results that the pipeline returns exist. Default
-   * `continue`.
+   * steps. With `quorum(n)`, the run succeeds if n of the pipeline's results exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**

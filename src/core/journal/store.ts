@@ -400,7 +400,7 @@ export interface AccountTotals extends LedgerTotals {
 export interface SpendingScope {
   /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;
-  /** Leaves out holds before this time, and their charges. Epoch milliseconds, rounded down to a quarter of an hour. */
+  /** Excludes older holds and their charges. Epoch milliseconds, rounded down to a quarter of an hour. */
   readonly sinceAt: number | null;
 }
 
@@ -409,7 +409,7 @@ export interface SpendingCap extends SpendingScope {
   readonly capMicros: number;
   /** True for a budget that the runs of a tag share. */
   readonly isBudget?: true;
-  /** The key of a cap that applies to each value of a tag separately. */
+  /** The tag's key, if the cap applies to each value of the tag separately. */
   readonly anyValueOf?: string;
 }
 

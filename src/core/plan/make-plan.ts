@@ -303,7 +303,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports cycles: steps of the expansion that use a step that waits for the expansion. */
+/** Reports cycles: a step of the expansion cannot use a step that is waiting for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],

@@ -179,7 +179,7 @@ export interface Foreseen {
 export interface KnownMedia {
   /** Returns the expected duration of a film or audio file in seconds, or null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;
-  /** Returns the path of the media file if the plan uploads it, or null if the file does not exist yet. */
+  /** Returns the path of a file that the plan uploads, or null for media that don't exist yet. */
   fileOf(media: unknown): string | null;
 }
 

@@ -28,10 +28,7 @@ export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
 
-/**
- * Returns whether the service may have forgotten the attempt's key. If so, resending the request could be charged
- * twice.
- */
+/** Returns whether the service may have forgotten the attempt's key, so that a second request could be charged again. */
 export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }

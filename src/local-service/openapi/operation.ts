@@ -137,7 +137,7 @@ const MEANING: Readonly<Record<number, string>> = {
   422: "Moderation refused the input.",
   429: "The rate limit is exceeded; wait for retry_after seconds.",
   500: "An unexpected error occurred.",
-  503: "The request could not be completed now; try again.",
+  503: "The request could not be completed; try again.",
 };
 
 const integerHeader = (description: string, required = true) => ({

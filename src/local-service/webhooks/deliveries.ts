@@ -60,7 +60,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts for a delivery. A redelivery may use as many again. */
+/** Maximum number of attempts for a delivery. A redelivery gets the same number again. */
 export const MAX_ATTEMPTS = 12;
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";

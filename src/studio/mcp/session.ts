@@ -271,7 +271,7 @@ export class AgentSession {
     );
   }
 
-  /** Performs starts one at a time, because two starts with the same name must create only one run. */
+  /** Starts runs one at a time, because two requests with the same name must create only one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     return inTurn(this.#turns, "all runs", work);
   }

@@ -33,7 +33,7 @@ const NEXT: Readonly<Record<string, string>> = {
 
 const MOST_CHARACTERS = 4_000;
 
-/** Details that agents may not see are logged instead. */
+/** Returns the text of an error for an agent. Logs the details that agents must not see. */
 export function errorText(error: unknown, options: Log): string {
   const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });

@@ -173,8 +173,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "job.adopted", ...at, jobId: "j7", isAccepted: true },
-    "a person decided: the existing outputs of j7 are the step's result",
-    "decided by a person | The existing outputs of j7 are the step's result.",
+    "a person decided: the existing outputs of j7 are used as the step's result",
+    "decided by a person | The existing outputs of j7 are used as the step's result.",
   ],
   [{ type: "job.failed", ...at, error }, "job failed: out of memory", "attempt 1 failed | INTERNAL: out of memory"],
   [

@@ -238,7 +238,7 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** A result of the same kind as the first option's result. A result of a model with a plain id fits any kind. */
+/** A result of the same kind as the first option's result. If its model is given only as an id, it fits any kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 

@@ -120,7 +120,7 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
     const model = catalog.model(id);
     const table = model === null ? null : combinationTable(model.inputSchema);
     if (table === null || table.unread.length === 0) return [];
-    const what = `publishes a table of field combinations with an unreadable line: ${cleanText(table.unread[0]!, 200)}`;
+    const what = `has an unreadable line in its published table of field combinations: ${cleanText(table.unread[0]!, 200)}`;
     const effect = table.isWhole ? "" : "; inputs are not checked against the table";
     return [{ code: "unread-table", step: id, message: what + effect }];
   });

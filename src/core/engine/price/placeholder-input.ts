@@ -18,7 +18,7 @@ export interface PendingPlace {
   readonly step: string;
   /** `placeholder` if a placeholder that the service accepts is sent; null if a made-up id is sent. */
   readonly by: "placeholder" | null;
-  /** True if the result is not free text. The limits of other fields may depend on it. */
+  /** True if the result is one of a fixed set of choices. The limits of other fields may depend on the choice. */
   readonly isChoice: boolean;
 }
 

@@ -234,7 +234,7 @@ function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice
   const withoutConsent = voices.filter(({ statement }) => statement === null).map(({ step }) => step);
   const note =
     withoutConsent.length === 0
-      ? "A voice in this file was cloned. The pipeline states the speaker's consent, which has not been verified."
+      ? "A voice in this file was cloned. The pipeline states that the speaker consented, which has not been verified."
       : `A voice in this file was cloned, but the speaker's consent is not stated for ${withoutConsent.join(", ")}.`;
   return { note, voices };
 }

@@ -41,7 +41,7 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was waiting without a process and continued on time. */
+      /** True if no process had been driving the run while it waited, and it was resumed on time. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
@@ -67,7 +67,7 @@ export type RunLevelEvent =
    * A paused run continues. `byItself` is true if nobody resumed the run: it continued because a late request ended.
    */
   | { readonly type: "run.resumed"; readonly byItself?: true }
-  /** The service or the media bucket became unreachable, or another server responds instead. */
+  /** The service or the media bucket became unreachable, or a different server responded in its place. */
   | {
       readonly type: "service.unavailable";
       readonly reason: "unreachable" | "misdirected" | "media";

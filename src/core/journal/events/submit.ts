@@ -229,7 +229,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       why: isGiven
         ? "A person supplied the file that the provider generated."
         : isAccepted
-          ? `The existing outputs of ${jobId} are the step's result.`
+          ? `The existing outputs of ${jobId} are used as the step's result.`
           : `The submit request created ${jobId === null ? "no job" : jobId}.`,
     }),
     ...ignoredBy("media", "notice"),
@@ -260,7 +260,7 @@ type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; read
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
   if (isGiven) return "the supplied file is the provider's result";
   if (jobId === null) return "no job was created";
-  return isAccepted ? `the existing outputs of ${jobId} are the step's result` : `the job is ${jobId}`;
+  return isAccepted ? `the existing outputs of ${jobId} are used as the step's result` : `the job is ${jobId}`;
 }
 
 function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {

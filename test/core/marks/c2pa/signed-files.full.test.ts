@@ -155,7 +155,7 @@ describeNeeding(lacksPackage())("content credentials", () => {
     expect(bytes).toContain("image-1");
     expect(bytes).not.toContain("secret plan");
     const shown = await here("marks", "signed/shown.png", "--trust", "ca.pem");
-    expect(shown.stdout).toContain("valid, signed by a signer you trust; signer: Ridge, Studio");
+    expect(shown.stdout).toContain("valid, and signed by someone you trust; signer: Ridge, Studio");
   });
 
   test("a manifest of other bytes is not signed for, and without any word of how a file was made nothing is", async () => {
