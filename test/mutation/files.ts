@@ -69,6 +69,6 @@ export const COVERAGE_TESTS = testsOf([
   "core/journal/{fold,replan,overcharge,event-texts,snapshot,active-time}",
   "core/engine/{account-move,adoption,approval-parking,before-the-start,caps,compare,drift,drift-expand,expiry}",
   "core/engine/{failure-policy,gc,giving-up,going-on,kinds-*,no-guess,overcharge,profile,rerun,rerun-requests}",
-  "core/engine/{reuse,run,seeds-of-reruns,second-choices,slices,stops,unresolved,within}",
+  "core/engine/{reuse,run,seeds-of-reruns,second-choices,slices,stops,unresolved}",
   "docs/lifecycle",
 ]);

@@ -67,9 +67,11 @@ describe("a chat", () => {
   });
 
   const film = { prompt: "x", ...size };
+  /** An input with one image. */
   const seen =
     (image: (b: Builder<unknown>) => unknown, words: object = { prompt: "x" }) =>
     (b: Builder<unknown>) => ({ ...words, images: [image(b)] });
+  /** A chat `c` with this input, or with what a function makes of the builder. */
   const asks =
     (input: unknown, options: object = {}, model = "m") =>
     (b: Builder<unknown>) =>
