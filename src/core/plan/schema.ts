@@ -170,7 +170,7 @@ function takesOf({ root, parts, name, inherited }: Seed): AcceptedMedia {
 function boundsOf(parts: readonly JsonSchema[], inherited: AcceptedMedia | null): MediaBounds {
   const found: { [annotation: string]: number } = inherited?.what === "media" ? { ...inherited.bounds } : {};
   for (const [name, value] of parts.flatMap((part) => Object.entries(part))) {
-    if (typeof value !== "number" || !/^(min|max)(_|Items$)/.test(name)) continue;
+    if (typeof value !== "number" || !/^(?:min|max)(?:_|Items)/.test(name)) continue;
     const known = found[name] ?? value;
     found[name] = name.startsWith("min") ? Math.max(known, value) : Math.min(known, value);
   }

@@ -452,6 +452,16 @@ describe("an expansion", () => {
     );
   });
 
+  test("takes a field of an outer input as that input has it", () => {
+    const tried = planned((b) => {
+      const told = story(b);
+      const still = b.job("still", models.image, { prompt: told.at("title") });
+      const draw = (_: unknown, inner: typeof b) => inner.job("x", models.image, { prompt: still.input("prompt") });
+      return { shots: b.expand("shots", told.at("scenes"), draw, { maxSteps: 1 }) as Handle };
+    });
+    expect(expanded(tried, "shots", [])).toMatchObject({ steps: [{ input: { prompt: value("story", ["title"]) } }] });
+  });
+
   test("binds the functions within it by their whole path", () => {
     const tried = shots({}, (_, b) => {
       const shot = b.takes("t", models.image, picture, { count: 1, choose: () => 1 });

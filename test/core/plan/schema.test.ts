@@ -12,6 +12,7 @@ import {
   propertySchemas,
   type SchemaLocation,
   schemaLocation,
+  suggestedValues,
   yieldsOf,
 } from "../../../src/core/plan/schema.ts";
 
@@ -168,6 +169,12 @@ describe("a place in a model's input", () => {
     expect(at(schema, "b")).toBe(at(schema, "b"));
     expect(at(schema, "a", 0)).not.toBe(at(schema, "a", 1));
   });
+});
+
+test("values are suggestions only where a field takes any other text too", () => {
+  const listed = { type: "string", enum: ["a"] };
+  expect(suggestedValues({ anyOf: [listed, { type: "string" }] })).toEqual(["a"]);
+  expect(suggestedValues({ anyOf: [listed, { type: "string", const: "b" }] })).toBeNull();
 });
 
 describe("a model", () => {
