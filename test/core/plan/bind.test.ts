@@ -134,10 +134,14 @@ describe("other media in the input of a model", () => {
       'type input.field: expects an image, but this is a file on this machine; pass upload("name", file) instead',
     ],
     ["asset_1", 'type input.field: expects an image; pass an asset as asset("image" | "video" | "audio", "asset_1")'],
-    ...["a cat", "a cat, as on https://x"].map((text) => [
-      text,
+    [
+      "a cat",
       'type input.field: expects an image, not text; pass the handle of a step, or upload("name", "path/to/file")',
-    ]),
+    ],
+    [
+      "a cat, as on https://x",
+      'type input.field: expects an image, not text; pass the handle of a step, or upload("name", "path/to/file")',
+    ],
     [
       { source: "asset", asset_id: "job_1" },
       "asset-id input.field: job_1 is a job; use the asset_id of one of its outputs",

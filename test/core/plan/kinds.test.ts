@@ -456,8 +456,11 @@ describe("an expansion", () => {
     const tried = planned((b) => {
       const told = story(b);
       const still = b.job("still", models.image, { prompt: told.at("title") });
-      const draw = (_: unknown, inner: typeof b) => inner.job("x", models.image, { prompt: still.input("prompt") });
-      return { shots: b.expand("shots", told.at("scenes"), draw, { maxSteps: 1 }) as Handle };
+      const prompt = still.input("prompt");
+      const shots = b.expand("shots", told.at("scenes"), (_, i) => i.job("x", models.image, { prompt }), {
+        maxSteps: 1,
+      });
+      return { shots: shots as Handle };
     });
     expect(expanded(tried, "shots", [])).toMatchObject({ steps: [{ input: { prompt: value("story", ["title"]) } }] });
   });
