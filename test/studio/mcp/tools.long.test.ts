@@ -153,7 +153,7 @@ describe("the budget", () => {
       name: "many",
       input: { subject: "x", copies: 3 },
     });
-    expect(tooMuch.text).toContain("one run can cost 0.05");
+    expect(tooMuch.text).toContain("one run can cost at most 0.05");
     expect(tooMuch.text).toContain("for a larger --run-budget");
     await one.call("run_pipeline", { pipeline: "poster", name: "two", input: { subject: "x", copies: 2 } });
     const paused = await one.call("wait_for_run", { run: "agent-two" });
