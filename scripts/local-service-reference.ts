@@ -25,7 +25,7 @@ interface Row {
 }
 
 /** True if the operation submits jobs of one model. The row of the general operation already covers it. */
-const isModelsOwn = ({ operation }: Row) => operation.tags.includes(TAGS.submit);
+const isModelsOwn = ({ operation }: Row) => operation.tags.includes(TAGS.submit.name);
 
 function rowsOf({ paths }: Description): Row[] {
   const rows = Object.entries(paths).flatMap(([path, item]) =>

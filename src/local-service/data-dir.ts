@@ -8,7 +8,6 @@ function shard(id: string): string {
   return id.slice(id.indexOf("_") + 1).slice(0, 2);
 }
 
-const INCOMING = "incoming";
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
 function removeLeftovers(folder: string): void {
@@ -17,7 +16,7 @@ function removeLeftovers(folder: string): void {
 }
 
 export function openDataDir(root: string) {
-  const incoming = join(root, INCOMING);
+  const incoming = join(root, "incoming");
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   removeLeftovers(incoming);
   return {

@@ -97,13 +97,7 @@ export interface LocalServiceOptions {
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
 
-export interface NormalKey {
-  readonly keyId: string;
-  readonly secret: string;
-  readonly scopes: readonly Scope[] | null;
-  readonly workspaceId: string;
-  readonly ownerId: string;
-}
+export type NormalKey = Required<Omit<KeyOption, "scopes">> & { readonly scopes: readonly Scope[] | null };
 
 export interface NormalOptions
   extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults" | "replay">> {

@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
 import { SCOPES } from "./access/authenticate.ts";
 
+const name = z.string().min(1).max(100);
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
 const DAY_SECONDS = 86_400;
 
@@ -10,7 +11,7 @@ export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
 export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
 
 export const newKeyBody = z.object({
-  name: z.string().min(1).max(100).nullish(),
+  name: name.nullish(),
   scopes,
   kind: z.enum(["personal", "service"]).nullish(),
   workspace_id: z.string().max(100).nullish(),
@@ -71,7 +72,6 @@ const headers = z.record(z.string().max(128), z.string()).superRefine((record, c
   }
 });
 
-const drainName = z.string().min(1).max(100);
 const settings = {
   format: z.enum(["ndjson", "otlp"]).nullish(),
   secret: z.string().min(64).max(4096).nullish(),
@@ -83,7 +83,7 @@ const settings = {
 export const SECRET_REQUIRED = "is required for the format ndjson";
 
 export const newDrainBody = z
-  .object({ name: drainName, url: httpUrl, ...settings })
+  .object({ name, url: httpUrl, ...settings })
   .refine(({ format, secret }) => format === "otlp" || (secret !== null && secret !== undefined), {
     path: ["secret"],
     error: SECRET_REQUIRED,
@@ -92,12 +92,10 @@ export const newDrainBody = z
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
-export const drainChanges = z.object({ name: drainName.nullish(), url: httpUrl.nullish(), ...settings });
+export const drainChanges = z.object({ name: name.nullish(), url: httpUrl.nullish(), ...settings });
 
 export type NewDrainBody = z.output<typeof newDrainBody>;
 export type DrainChanges = z.output<typeof drainChanges>;
-
-const name = z.string().min(1).max(100);
 
 export const walletBody = z.strictObject({
   workspace_id: name.optional(),
@@ -110,7 +108,7 @@ export const walletBody = z.strictObject({
 export const keyBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
-  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).nullish(),
+  scopes,
   key_id: name.optional(),
   secret: z.string().min(8).max(200).optional(),
 });

@@ -27,7 +27,7 @@ import { uploadHandler } from "./media/upload.ts";
 import { modelEndpoints } from "./models/endpoints.ts";
 import { createRefusalCount } from "./money.ts";
 import { described, describedOperator } from "./openapi/document.ts";
-import { funder, openAccounts, operatorEndpoints } from "./operator/endpoints.ts";
+import { forOperator, funder, openAccounts, operatorEndpoints } from "./operator/endpoints.ts";
 import { readStats, type ServiceStats } from "./operator/stats.ts";
 import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
 import { createOutbound, type Outbound } from "./outbound/outbound.ts";
@@ -71,7 +71,7 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
   };
   const tables = {
     "/v3": described(apiEndpoints(service), service.catalog, options),
-    "/_local": describedOperator(operatorEndpoints(service)),
+    "/_local": forOperator(describedOperator(operatorEndpoints(service))),
   };
   const app = createKernel(tables, ports);
   mountDownloads(app, service, replay?.file ?? null);
@@ -118,12 +118,14 @@ async function shutDown(service: ServiceContext, stopListening: () => Promise<vo
 }
 
 async function run(options: NormalOptions, lock: FolderLock): Promise<LocalService> {
-  const { service, apiKey, setOrigin } = await openService(options);
+  const address = { origin: "http://127.0.0.1" };
+  const service = await openService(options, address);
+  const apiKey = await openAccounts(service.store, options, service.clock.now());
   const server = await listen(createServiceApp(service), options).catch((error: unknown) => {
     service.store.close();
     throw error;
   });
-  setOrigin(server.origin);
+  address.origin = server.origin;
   const baseUrl = `${server.origin}/v3`;
   await service.webhooks.recover();
   service.drains.recover();
@@ -194,20 +196,15 @@ function signingSecret(store: Store): string {
   return secret;
 }
 
-interface Opened {
-  readonly service: ServiceContext;
-  readonly apiKey: string;
-  setOrigin(origin: string): void;
-}
-
-async function openService(options: NormalOptions): Promise<Opened> {
-  let origin = "http://127.0.0.1";
+/** The address is set once the service listens. */
+async function openService(options: NormalOptions, address: { readonly origin: string }): Promise<ServiceContext> {
+  const origin = () => address.origin;
   const offered = loadCatalog(options.catalog, options);
   const store = openStore(options.dataDir);
   const outbound = createOutbound({
     allowLoopback: options.deliverToLoopback,
     timeoutMs: options.deliveryTimeoutMs,
-    ownPort: () => Number(new URL(origin).port),
+    ownPort: () => Number(new URL(origin()).port),
   });
   const clock = openClock(store, outbound);
   const secret = signingSecret(store);
@@ -217,8 +214,8 @@ async function openService(options: NormalOptions): Promise<Opened> {
   faultEngine.set(options.faults.rules, options.faults.seed);
   // Hosted services have their own billing console. This name never resolves (RFC 2606).
   const billing = `https://console.${options.brand.toLowerCase()}.example/billing`;
-  const fundingPage = () => (options.strict ? billing : `${origin}/_local/fund`);
-  const presigner = createPresigner(secret, () => origin);
+  const fundingPage = () => (options.strict ? billing : `${origin()}/_local/fund`);
+  const presigner = createPresigner(secret, origin);
   const base = {
     options,
     store,
@@ -239,21 +236,11 @@ async function openService(options: NormalOptions): Promise<Opened> {
     views: jobViews({ store, now: clock.now, sign: presigner.sign, ...options }),
     faultEngine,
     faults: jobFaults(faultEngine),
-    origin: () => origin,
+    origin,
     fundingUrl: (workspaceId: string) => `${fundingPage()}?workspace_id=${encodeURIComponent(workspaceId)}`,
     onDefect: options.onDefect,
   };
-  const service: ServiceContext = {
-    ...base,
-    runner: createRunner(base),
-    webhooks: createWebhooks(base),
-    drains: createDrains(base),
-  };
-  const apiKey = await openAccounts(store, options, clock.now());
-  const setOrigin = (value: string) => {
-    origin = value;
-  };
-  return { service, apiKey, setOrigin };
+  return { ...base, runner: createRunner(base), webhooks: createWebhooks(base), drains: createDrains(base) };
 }
 
 const SIDE_PX = 64;
@@ -277,27 +264,9 @@ const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", greyPng(SIDE_PX), size);
 export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
 export const SOUND = media("audio/wav", plainWav(1000, LOUDNESS), { durationMs: 1000 });
-export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
-  ...size,
-  durationMs: 1000,
-  fps: 5,
-});
+export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
 
-function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
-  switch (kind) {
-    case "image":
-      return PICTURE;
-    case "speech":
-    case "sound":
-      return SOUND;
-    case "avatar":
-      return HEARD_FILM;
-    case "video":
-      return input["generate_audio"] === true ? HEARD_FILM : FILM;
-    default:
-      return kind satisfies never;
-  }
-}
+const MEDIA = { image: PICTURE, speech: SOUND, sound: SOUND, avatar: HEARD_FILM, video: FILM } as const;
 
 function voice({ input }: RenderRequest): RenderResult {
   const label = typeof input["name"] === "string" ? input["name"] : "voice";
@@ -307,9 +276,10 @@ function voice({ input }: RenderRequest): RenderResult {
 function createStubRenderer(): Renderer {
   return {
     async render(request) {
-      const { kind } = request;
+      const { kind, input } = request;
       if (kind === "voice") return voice(request);
-      const { bytes, ...measured } = mediaOf({ ...request, kind });
+      const isHeard = kind === "video" && input["generate_audio"] === true;
+      const { bytes, ...measured } = isHeard ? HEARD_FILM : MEDIA[kind];
       const marked = withMark(bytes, measured.contentType, await markOf(request));
       await writeFile(request.outPath, marked);
       return { ...measured, sizeBytes: marked.length };

@@ -29,14 +29,15 @@ export interface CompiledModel extends ModelDefinition {
   readonly notice: string | null;
 }
 
-type Checks = Pick<CompiledModel, "check" | "checkFamily" | "checkCombination" | "notice" | "defect">;
-
-function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks {
+/** Never throws. If the schema is invalid, only this model is disabled. */
+function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
+  const { entry } = model;
   try {
     const schema = isRecord(entry.input_schema) ? entry.input_schema : {};
     const rules = applicableRules(schema, family);
     const unread = combinationTable(schema)?.unread ?? [];
     return {
+      ...model,
       check: checkOf(entry.input_schema),
       checkFamily: (input) =>
         familyProblems(schema, input, rules).map(({ field, message, code, allowed }) =>
@@ -49,7 +50,7 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const nothing = { check: () => [], checkFamily: () => [], checkCombination: () => [], notice: null };
-    return { ...nothing, defect: `The input schema of ${entry.id} does not compile: ${reason}` };
+    return { ...model, ...nothing, defect: `The input schema of ${entry.id} does not compile: ${reason}` };
   }
 }
 
@@ -97,19 +98,15 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Never throws. If the schema is invalid, only this model is disabled. */
-function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
-  return { ...model, ...prepareCheck(model, family) };
-}
-
+/** Compiles the model when it is first used. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
-  let prepared: Checks | null = null;
-  const checks = () => (prepared ??= prepareCheck(model, family));
+  let known: CompiledModel | null = null;
+  const compiled = () => (known ??= compileModel(model, family));
   return {
     ...model,
-    check: (input) => checks().check(input),
-    checkFamily: (input) => checks().checkFamily(input),
-    checkCombination: (input) => checks().checkCombination(input),
+    check: (input) => compiled().check(input),
+    checkFamily: (input) => compiled().checkFamily(input),
+    checkCombination: (input) => compiled().checkCombination(input),
     notice: null,
     defect: null,
   };
@@ -132,8 +129,8 @@ export interface Catalog {
 
 export function createCatalog({ models: definitions, chats }: Offered, families: Families): Catalog {
   const compiled = definitions === BUILT_IN_MODELS ? ownModel : compileModel;
-  const models = new Map(definitions.map((one) => [one.entry.id, compiled(one, families.of(one.entry.id))]));
-  const advice = new Map(definitions.flatMap((one) => [...levelIds(one), ...Object.entries(one.oldIds)]));
+  const models = new Map(definitions.map((model) => [model.entry.id, compiled(model, families.of(model.entry.id))]));
+  const advice = new Map(definitions.flatMap((model) => [...levelIds(model), ...Object.entries(model.oldIds)]));
   const chatsById = new Map(chats.map((chat) => [chat.id.toLowerCase(), chat]));
   const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
   const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);

@@ -91,10 +91,10 @@ function listsVoices(schema: JsonSchema): boolean {
 
 function inferInput(kind: Kind, work: Work): Work["input"] {
   const { input } = work;
-  const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
-  if (kind === "speech") return { text: said, ...input };
+  const text = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
+  if (kind === "speech") return { text, ...input };
   if (kind === "voice") return { name: "voice", ...input };
-  return { prompt: said, ...scaleOf(work), ...input };
+  return { prompt: text, ...scaleOf(work), ...input };
 }
 
 function priceMicros(prices: readonly FamilyPrice[], work: Work): number {

@@ -27,8 +27,6 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
       for (const frame of all) await sink.send(frame);
     };
     const leave = streams.add({
-      wakeOn: () => () => undefined,
-      onWake: () => undefined,
       keepAlive: sink.comment,
       shutDown: () => fail(refuseForNow("UNAVAILABLE", "The service is shutting down.", 1).body),
     });
@@ -155,5 +153,9 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const completions = row("/chat/completions", "Answer a conversation, as JSON or a stream", COMPLETIONS);
   if (isEarlier) return [completions];
   const responses = row("/responses", "Answer a conversation, in the Responses format", RESPONSES);
-  return [completions, responses].map((one) => ({ ...one, maxBodyBytes: MAX_CHAT_BYTES, hasChatErrors: true }));
+  return [completions, responses].map((endpoint) => ({
+    ...endpoint,
+    maxBodyBytes: MAX_CHAT_BYTES,
+    hasChatErrors: true,
+  }));
 }

@@ -163,8 +163,8 @@ function itemsOf(head: AnswerHead, composed: Composed, body: ResponsesBody): rea
     const whole = { id: id("msg"), type: "message", role: "assistant", status, content };
     return [...items, { of: "text", text: text("text"), whole }];
   }
-  const spaces = (body.tools ?? []).filter((one) => one.type === "namespace");
-  const space = spaces.find((one) => toolsOf(one).some(({ name }) => name === tool));
+  const spaces = (body.tools ?? []).filter((entry) => entry.type === "namespace");
+  const space = spaces.find((entry) => toolsOf(entry).some(({ name }) => name === tool));
   const name = space ? tool.slice(space.name.length + SEPARATOR.length) : tool;
   const called = { call_id: callId(head), name, ...(space && { namespace: space.name }) };
   const whole = { id: id("fc"), type: "function_call", status, ...called, arguments: text("call") };

@@ -1,9 +1,9 @@
 import { DAY_MS } from "../../core/kit/duration.ts";
 import { codeOf, type Outcome, statusOf } from "../outbound/outbound.ts";
-import { delayAfter, Outbox } from "../outbound/outbox.ts";
+import { createOutbox, delayAfter } from "../outbound/outbox.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { EventRow, JobRow } from "../store/rows.ts";
-import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
+import { drainEndpoints } from "./endpoints.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
@@ -15,7 +15,7 @@ const GATHER_MS = 250;
 
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
-  const outbox = new Outbox(ports, LIMITS, serve);
+  const outbox = createOutbox(ports, LIMITS, serve);
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -30,7 +30,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
 
   function batchOf(seq: number): { readonly drain: DrainRow; readonly rows: readonly DrainEventRow[] } | null {
     const drain = tables.bySeq(seq);
-    if (outbox.closed || drain?.enabled !== 1) return null;
+    if (outbox.isClosed() || drain?.enabled !== 1) return null;
     const rows = tables.events(drain.workspaceId, drain.position, drain.batchSize);
     return rows.length === 0 ? null : { drain, rows };
   }
@@ -67,14 +67,14 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
 
   return {
     nudge(seq: number): void {
-      if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
+      if (!outbox.isClosed() && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
     restart(seq: number): void {
       timers.get(seq)?.();
       timers.delete(seq);
-      if (!outbox.closed && !turns.has(seq)) at(seq, clock.now());
+      if (!outbox.isClosed() && !turns.has(seq)) at(seq, clock.now());
     },
-    close: () => outbox.close(),
+    close: outbox.close,
   };
 }
 
@@ -117,14 +117,12 @@ export function createDrains(ports: ServiceParts) {
 
   ports.hooks.add({ logged });
 
-  const register: DrainRegister = {
-    added: (drain) => void workspaces.add(drain.workspaceId),
-    changed: (drain) => shipper.restart(drain.seq),
-    removed: (drain) => prune(drain.workspaceId),
-  };
-
   return {
-    endpoints: drainEndpoints(ports, tables, register),
+    endpoints: drainEndpoints(ports, tables, {
+      added: (drain) => void workspaces.add(drain.workspaceId),
+      changed: (drain) => shipper.restart(drain.seq),
+      removed: (drain) => prune(drain.workspaceId),
+    }),
     recover(): void {
       for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
     },

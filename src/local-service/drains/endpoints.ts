@@ -15,7 +15,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, newDrain, switched } from "./tables.ts";
 
-export function drainView(row: DrainRow) {
+function drainView(row: DrainRow) {
   return {
     id: row.drainId,
     name: row.name,
@@ -39,7 +39,7 @@ export function drainView(row: DrainRow) {
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
-export interface DrainRegister {
+interface DrainRegister {
   /** Called inside the transaction that creates the drain. */
   added(drain: DrainRow): void;
   changed(drain: DrainRow): void;
@@ -49,8 +49,8 @@ export interface DrainRegister {
 
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
-  const said = { level: "info", event: "test", message: "This event tests the log drain.", source: "api" } as const;
-  return { seq: now, ...job, at: now, ...said, data: "{}" };
+  const test = { level: "info", event: "test", message: "This event tests the log drain.", source: "api" } as const;
+  return { seq: now, ...job, at: now, ...test, data: "{}" };
 }
 
 function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
@@ -141,13 +141,13 @@ export function drainEndpoints(ports: ServiceParts, tables: DrainTables, registe
     newestFirst(call, (before, count) => tables.page(call.principal.workspaceId, before, count), drainView);
 
   const access = "log_drains:manage";
-  const one = "/log-drains/{drain_id}";
+  const path = "/log-drains/{drain_id}";
   return [
     endpoint("GET", "/log-drains", access, "The workspace's log drains", list),
     endpoint("POST", "/log-drains", access, "Create a log drain", make),
-    endpoint("GET", one, access, "A log drain", (call) => ok(drainView(find(call)))),
-    endpoint("PATCH", one, access, "Change a log drain", change),
-    endpoint("DELETE", one, access, "Remove a log drain", remove),
-    endpoint("POST", `${one}/test`, access, "Post a test event", test),
+    endpoint("GET", path, access, "A log drain", (call) => ok(drainView(find(call)))),
+    endpoint("PATCH", path, access, "Change a log drain", change),
+    endpoint("DELETE", path, access, "Remove a log drain", remove),
+    endpoint("POST", `${path}/test`, access, "Post a test event", test),
   ];
 }

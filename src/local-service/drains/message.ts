@@ -65,21 +65,23 @@ function keyValue(field: number, name: string, value: unknown): Buffer {
   return messageField(field, stringField(1, name), messageField(2, anyValue(value)));
 }
 
+/** Returns the fields whose names begin with the brand. */
+function brandedFields(row: DrainEventRow, brand: string): readonly (readonly [string, unknown])[] {
+  const { jobId: job_id, model, event, source } = row;
+  const data = row.data === "{}" ? {} : { data: JSON.parse(row.data) };
+  const fields = { log_id: logIdOf(row), job_id, model, event, source, ...data };
+  return Object.entries(fields).map(([name, value]) => [`${brand.toLowerCase()}_${name}`, value]);
+}
+
 function logRecord(row: DrainEventRow, brand: string): Buffer {
   const nanos = BigInt(row.at) * 1_000_000n;
-  const attribute = (name: string, value: unknown) => keyValue(6, `${brand.toLowerCase()}_${name}`, value);
   return messageField(
     2,
     fixed64Field(1, nanos),
     varintField(2, SEVERITY[row.level]),
     stringField(3, row.level),
     messageField(5, anyValue(row.message)),
-    attribute("log_id", logIdOf(row)),
-    attribute("job_id", row.jobId),
-    attribute("model", row.model),
-    attribute("event", row.event),
-    attribute("source", row.source),
-    ...(row.data === "{}" ? [] : [attribute("data", JSON.parse(row.data))]),
+    ...brandedFields(row, brand).map(([name, value]) => keyValue(6, name, value)),
     fixed64Field(11, nanos),
   );
 }
@@ -93,17 +95,12 @@ export function otlpMessage(rows: readonly DrainEventRow[], brand: string): Mess
 }
 
 function line(row: DrainEventRow, brand: string): string {
-  const field = (name: string) => `${brand.toLowerCase()}_${name}`;
+  const { at, level, message } = row;
   return JSON.stringify({
-    timestamp: instant(row.at),
-    level: row.level,
-    message: row.message,
-    [field("log_id")]: logIdOf(row),
-    [field("job_id")]: row.jobId,
-    [field("model")]: row.model,
-    [field("event")]: row.event,
-    [field("source")]: row.source,
-    ...(row.data === "{}" ? {} : { [field("data")]: JSON.parse(row.data) }),
+    timestamp: instant(at),
+    level,
+    message,
+    ...Object.fromEntries(brandedFields(row, brand)),
   });
 }
 

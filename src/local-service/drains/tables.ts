@@ -1,6 +1,6 @@
 import type { FailureCode } from "../outbound/outbound.ts";
 import type { Statements } from "../store/database.ts";
-import type { LogLevel } from "../store/rows.ts";
+import type { EventRow } from "../store/rows.ts";
 
 export const MAX_FAILURES = 5;
 
@@ -49,7 +49,11 @@ export function switched<D extends DrainState>(drain: D, on: boolean): D {
   return { ...drain, enabled: on ? 1 : 0, disabledReason, consecutiveFailures: count };
 }
 
-export interface DrainSettings {
+export interface DrainRow extends DrainState {
+  readonly seq: number;
+  readonly drainId: string;
+  readonly workspaceId: string;
+  readonly createdAt: number;
   readonly name: string;
   readonly url: string;
   readonly format: "ndjson" | "otlp";
@@ -61,25 +65,13 @@ export interface DrainSettings {
   readonly updatedByKeyId: string;
 }
 
-export interface DrainRow extends DrainSettings, DrainState {
-  readonly seq: number;
-  readonly drainId: string;
-  readonly workspaceId: string;
-  readonly createdAt: number;
-}
-
 /** An event that at least one drain in the workspace has not received yet. */
-export interface DrainEventRow {
+export interface DrainEventRow extends Omit<EventRow, "jobSeq" | "id" | "event"> {
   readonly seq: number;
   readonly workspaceId: string;
   readonly jobId: string;
   readonly model: string;
-  readonly at: number;
-  readonly level: LogLevel;
   readonly event: string;
-  readonly message: string;
-  readonly source: string;
-  readonly data: string;
 }
 
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
@@ -126,11 +118,8 @@ export function drainTables(db: Statements) {
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;
-      db.run(
-        "DELETE FROM drainEvents WHERE workspaceId = ? AND seq <= ?",
-        workspaceId,
-        Math.max(deliveredToAll, tooMany),
-      );
+      const newest = Math.max(deliveredToAll, tooMany);
+      db.run("DELETE FROM drainEvents WHERE workspaceId = ? AND seq <= ?", workspaceId, newest);
       db.run("DELETE FROM drainEvents WHERE workspaceId = ? AND at < ?", workspaceId, olderThan);
     },
   };

@@ -1,4 +1,5 @@
 import { type ErrorBody, flagged } from "../http/refusal.ts";
+import { isRecord } from "../json.ts";
 import { randomFrom } from "../render/random.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultKind, ParsedRule } from "./rules.ts";
@@ -34,11 +35,6 @@ function strikes(live: LiveRule, seed: number): boolean {
   return true;
 }
 
-export interface FaultView {
-  readonly seed: number;
-  readonly rules: readonly (ParsedRule & { readonly matched: number; readonly struck: number })[];
-}
-
 export class FaultEngine {
   #rules: LiveRule[] = [];
   #seed = 0;
@@ -46,10 +42,6 @@ export class FaultEngine {
   set(rules: readonly ParsedRule[], seed = 0): void {
     this.#seed = seed;
     this.#rules = rules.map((rule, index) => ({ rule, prompt: pattern(rule.prompt), index, matched: 0, struck: 0 }));
-  }
-
-  get isIdle(): boolean {
-    return this.#rules.length === 0;
   }
 
   /** Returns whether a rule of one of these kinds exists, even if it has already reached its `count`. */
@@ -69,7 +61,7 @@ export class FaultEngine {
     return null;
   }
 
-  view(): FaultView {
+  view() {
     return { seed: this.#seed, rules: this.#rules.map(({ rule, matched, struck }) => ({ ...rule, matched, struck })) };
   }
 }
@@ -83,22 +75,13 @@ function pattern(source: string | undefined): RegExp | null {
   }
 }
 
-export interface JobSubject {
-  readonly model: string;
-  readonly prompt: string | null;
-}
+type JobSubject = Pick<JobRow, "model" | "prompt">;
 
 export interface StreamFault {
   /** Time between events, in real milliseconds. */
   readonly delayMs: number;
   readonly cutAfter: number | null;
   readonly clean: boolean;
-}
-
-export interface WebhookFault {
-  readonly never: boolean;
-  readonly duplicate: boolean;
-  readonly delayMs: number;
 }
 
 export interface ForcedEnd {
@@ -109,12 +92,9 @@ export interface ForcedEnd {
 }
 
 export function promptOf(input: unknown): string | null {
-  if (typeof input !== "object" || input === null) return null;
-  const texts = ["prompt", "text", "name"].map((field) =>
-    field in input ? (input as Record<string, unknown>)[field] : null,
-  );
-  const found = texts.filter((text) => typeof text === "string");
-  return found.length === 0 ? null : found.join("\n");
+  if (!isRecord(input)) return null;
+  const texts = [input["prompt"], input["text"], input["name"]].filter((text) => typeof text === "string");
+  return texts.length === 0 ? null : texts.join("\n");
 }
 
 type Objection = Pick<RuleOf<"fail_job">, "code" | "param" | "category">;
@@ -152,7 +132,7 @@ export function jobFaults(engine: FaultEngine) {
       if (!slow && !cut) return null;
       return { delayMs: slow?.delay_ms ?? 0, cutAfter: cut?.after_frames ?? null, clean: cut?.clean ?? true };
     },
-    webhook: (job: JobSubject): WebhookFault => ({
+    webhook: (job: JobSubject) => ({
       never: strike("webhook_never", job) !== null,
       duplicate: strike("webhook_duplicate", job) !== null,
       delayMs: strike("webhook_delay", job)?.delay_ms ?? 0,

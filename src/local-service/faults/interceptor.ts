@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { overLimit } from "../access/authenticate.ts";
-import type { Answer, Call, Endpoint } from "../http/call.ts";
+import { type Answer, type Call, type Endpoint, errorAnswer } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { Refusal, refuse, refuseForNow } from "../http/refusal.ts";
+import { isRecord } from "../json.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { type FaultEngine, type FaultSubject, promptOf } from "./engine.ts";
 import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
+const HTML = { "Content-Type": "text/html" };
 const INJECTED = "This error was injected by a fault rule.";
 const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 
@@ -26,11 +28,6 @@ function refusalOf(rule: ErrorRule, now: number): Refusal {
   return new Refusal(again.body, again.headers, "The request could not be served.");
 }
 
-function bare(rule: ErrorRule, refusal: Refusal): Answer {
-  const headers = { ...refusal.headers, "Content-Type": "text/html" };
-  return { is: "text", status: rule.status ?? refusal.status, body: "<h1>Bad gateway</h1>\n", headers };
-}
-
 export function faultInterceptor(
   engine: FaultEngine,
   { store, clock, options }: Pick<ServiceContext, "store" | "clock" | "options">,
@@ -45,8 +42,7 @@ export function faultInterceptor(
     const hasBody = endpoint.path === "/models/{model}" || endpoint.path === "/models/{model}/estimate";
     if (endpoint.method !== "POST" || !hasBody) return { route, model, prompt: null };
     const body = await call.json().catch(() => null);
-    const input = typeof body === "object" && body !== null && "input" in body ? body.input : null;
-    return { route, model, prompt: promptOf(input) };
+    return { route, model, prompt: isRecord(body) ? promptOf(body["input"]) : null };
   }
 
   return {
@@ -59,10 +55,10 @@ export function faultInterceptor(
       const error = engine.strike("error", about);
       if (!error) return null;
       const refusal = refusalOf(error, clock.now());
-      if (error.envelope && error.status === undefined) throw refusal;
+      const { status = refusal.status } = error;
       return error.envelope
-        ? { ...envelope(refusal, call, options.strict), status: error.status ?? refusal.status }
-        : bare(error, refusal);
+        ? { ...errorAnswer(refusal, call.traceId, options), status }
+        : { is: "text", status, body: "<h1>Bad gateway</h1>\n", headers: { ...refusal.headers, ...HTML } };
     },
     async after(endpoint, call, answer) {
       if (!engine.has("drop")) return answer;
@@ -70,9 +66,4 @@ export function faultInterceptor(
       return engine.strike("drop", about, (rule) => rule.when === "after") ? cut(call) : answer;
     },
   };
-}
-
-function envelope(refusal: Refusal, call: Call, strict: boolean): Answer {
-  const body = { error: strict ? refusal.strictBody : refusal.body, trace_id: call.traceId };
-  return { is: "json", status: refusal.status, body, headers: refusal.headers };
 }

@@ -19,13 +19,8 @@ function readFile(path: string): unknown {
   try {
     return readJsonFile(path);
   } catch (cause) {
-    throw new LocalServiceError(
-      "OPTION_INVALID",
-      `The faults in ${path} cannot be read as JSON (${String(cause)}). Correct the path or the file.`,
-      {
-        cause,
-      },
-    );
+    const message = `The faults in ${path} cannot be read as JSON (${String(cause)}). Correct the path or the file.`;
+    throw new LocalServiceError("OPTION_INVALID", message, { cause });
   }
 }
 
@@ -62,7 +57,7 @@ const objection = { param: z.string().max(200).optional(), category: z.string().
 const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shape: Shape) =>
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
-export const faultRule = z.discriminatedUnion("kind", [
+const faultRule = z.discriminatedUnion("kind", [
   /** Waits `delay_ms` real milliseconds before the request is handled. */
   rule("delay", { delay_ms: ms }),
   /** Cuts the connection, either before the request is handled or afterward, so that only the response is lost. */

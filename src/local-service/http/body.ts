@@ -8,7 +8,7 @@ export const MAX_DEPTH = 64;
 export const MAX_VALUES = 20_000;
 export const MAX_FIELDS = 1000;
 
-export type Excess = "max_depth" | "max_values" | "max_fields";
+type Excess = "max_depth" | "max_values" | "max_fields";
 
 function afterText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
@@ -39,7 +39,7 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-export const MAX_JSON_BYTES = 16 * 1024 * 1024;
+const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
 /** Number of bytes of a refused body that are read before the connection is cut. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
@@ -75,23 +75,16 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export async function readJson(incoming: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
-  const text = utf8(await readBody(incoming, maxBytes));
+  const bytes = await readBody(incoming, maxBytes);
+  const text = validJson(() => decoder.decode(bytes));
   const excess = jsonExcess(text);
   if (excess !== null) throw bad(EXCESS[excess], excess);
-  return text === "" ? {} : parse(text);
+  return text === "" ? {} : validJson(() => JSON.parse(text));
 }
 
-function utf8(bytes: Buffer): string {
+function validJson<T>(read: () => T): T {
   try {
-    return decoder.decode(bytes);
-  } catch {
-    throw bad("is not valid JSON", "json");
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
+    return read();
   } catch {
     throw bad("is not valid JSON", "json");
   }

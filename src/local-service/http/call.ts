@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal, Scope } from "../access/authenticate.ts";
-import { invalid, problem } from "./refusal.ts";
+import { invalid, problem, Refusal, refuseForNow } from "./refusal.ts";
 
 export interface Call {
   readonly method: string;
@@ -35,6 +35,21 @@ export const ok = (body: unknown, headers: Headers = {}): Answer => ({ is: "json
 export const created = (body: unknown): Answer => ({ is: "json", status: 201, body });
 export const noContent: Answer = { is: "empty", status: 204 };
 
+export interface ErrorPorts {
+  /** Receives unexpected errors, whose text is never sent to the client. */
+  onDefect(error: unknown, traceId: string): void;
+  readonly strict: boolean;
+}
+
+export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts) {
+  const isRefusal = thrown instanceof Refusal;
+  if (!isRefusal) onDefect(thrown, traceId);
+  const refusal = isRefusal ? thrown : refuseForNow("INTERNAL", "An unexpected error occurred on our side.", 1);
+  const { status, headers } = refusal;
+  const error = strict ? refusal.strictBody : refusal.body;
+  return { is: "json", status, body: { error, trace_id: traceId }, headers } satisfies Answer;
+}
+
 /** `"key"` refuses tokens, and `"credential"` accepts keys and tokens. */
 export type Access = Scope | "key" | "credential" | "public";
 
@@ -63,7 +78,7 @@ export const endpoint = (
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-export interface PageRequest {
+interface PageRequest {
   readonly limit: number;
   readonly after: number | null;
 }

@@ -5,10 +5,18 @@ import { getPath } from "hono/utils/url";
 import type { Principal } from "../access/authenticate.ts";
 import { requestId as newRequestId, traceId as newTraceId } from "../store/rows.ts";
 import { readJson } from "./body.ts";
-import type { Access, Answer, Call, Endpoint, Headers } from "./call.ts";
-import { asChatError, type ErrorBody, type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
+import {
+  type Access,
+  type Answer,
+  type Call,
+  type Endpoint,
+  type ErrorPorts,
+  errorAnswer,
+  type Headers,
+} from "./call.ts";
+import { asChatError, type ErrorBody, notFound, refuse } from "./refusal.ts";
 
-export function permit(principal: Principal, access: Access): void {
+function permit(principal: Principal, access: Access): void {
   if (access === "public" || access === "credential") return;
   if (access === "key") {
     if (principal.via === "token") throw refuse("PERMISSION_DENIED", "This endpoint requires a key, not a token.");
@@ -62,20 +70,9 @@ function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
 }
 
-let dateText = "";
-let dateSecond = -1;
-
-function httpDate(nowMs: number): string {
-  const second = Math.floor(nowMs / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = new Date(nowMs).toUTCString();
-  }
-  return dateText;
-}
-
 function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, now: number): Headers {
-  return { "X-Trace-Id": traceId, "X-Request-Id": newRequestId(), Date: httpDate(now), ...crossOrigin(incoming) };
+  const date = new Date(now).toUTCString();
+  return { "X-Trace-Id": traceId, "X-Request-Id": newRequestId(), Date: date, ...crossOrigin(incoming) };
 }
 
 const NOBODY: Principal = { keyId: "", workspaceId: "", ownerId: "", scopes: [], via: "secret", expiresAt: null };

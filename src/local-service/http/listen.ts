@@ -1,10 +1,12 @@
+import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { LocalServiceError, systemCode } from "../errors.ts";
 import { requestId as newRequestId, traceId as newTraceId } from "../store/rows.ts";
-import { errorAnswer, refuse } from "./refusal.ts";
+import { errorAnswer } from "./call.ts";
+import { refuse } from "./refusal.ts";
 
 const QUIET = { onDefect: () => undefined, strict: true };
 
@@ -18,7 +20,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 const NOT_HTTP = "The request is not valid HTTP.";
 
 /** The HTTP adapter sends this response if it cannot build a URL from a request. */
-export function malformedResponse(): Response {
+function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });
 }
@@ -37,7 +39,7 @@ function refuseExpectation(outgoing: ServerResponse): void {
 }
 
 /** Answers malformed requests with the error envelope instead of Node's bare status lines. */
-export function answerMalformed(server: Server): void {
+function answerMalformed(server: Server): void {
   server.on("clientError", (error: Error & { code?: string }, socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
     else writeRaw(socket);
@@ -45,7 +47,7 @@ export function answerMalformed(server: Server): void {
   server.on("checkExpectation", (_incoming, outgoing) => refuseExpectation(outgoing));
 }
 
-export interface Listening {
+interface Listening {
   readonly port: number;
   readonly origin: string;
   /** Stops the server. First waits briefly for unfinished requests. */
@@ -53,16 +55,6 @@ export interface Listening {
 }
 
 const DRAIN_MS = 1_000;
-
-function listenOn(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, host, backlog: 4096 }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
 
 function refusedPort(error: unknown, port: number, host: string): unknown {
   const code = systemCode(error);
@@ -88,7 +80,7 @@ export async function listen(
   server.headersTimeout = 60_000;
   server.keepAliveTimeout = 30_000;
   try {
-    await listenOn(server, port, host);
+    await once(server.listen({ port, host, backlog: 4096 }), "listening");
   } catch (error) {
     throw refusedPort(error, port, host);
   }

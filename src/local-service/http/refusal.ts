@@ -1,25 +1,3 @@
-export interface ErrorPorts {
-  /** Receives unexpected errors, whose text is never sent to the client. */
-  onDefect(error: unknown, traceId: string): void;
-  readonly strict: boolean;
-}
-
-interface ErrorAnswer {
-  readonly is: "json";
-  readonly status: number;
-  readonly body: object;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
-  if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
-  const refusal =
-    thrown instanceof Refusal ? thrown : refuseForNow("INTERNAL", "An unexpected error occurred on our side.", 1);
-  const { status, headers } = refusal;
-  const error = strict ? refusal.strictBody : refusal.body;
-  return { is: "json", status, body: { error, trace_id: traceId }, headers };
-}
-
 export const HTTP_STATUS = {
   UNKNOWN: 500,
   INVALID_ARGUMENT: 400,
@@ -86,18 +64,14 @@ export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun =
 export class Refusal extends Error {
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  readonly #fixedMessage: string;
+  readonly strictBody: ErrorBody;
 
   constructor(body: ErrorBody, headers: Readonly<Record<string, string>> = {}, fixedMessage = body.message) {
     super(body.message);
     this.name = "Refusal";
     this.body = body;
     this.headers = headers;
-    this.#fixedMessage = fixedMessage;
-  }
-
-  get strictBody(): ErrorBody {
-    return { ...this.body, message: this.#fixedMessage };
+    this.strictBody = { ...body, message: fixedMessage };
   }
 
   get status(): number {

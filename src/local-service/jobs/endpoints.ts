@@ -70,18 +70,14 @@ async function deleteJob(service: ServiceContext, requested: JobRow): Promise<vo
 
 const LOGS_PER_POLL = 1000;
 
-function jobFinder({ store }: ServiceContext) {
-  return (call: Call): JobRow => {
-    const { workspaceId, ownerId } = call.principal;
-    const job = store.jobs.byId(call.param("job_id"));
-    if (job && job.workspaceId === workspaceId && job.ownerId === ownerId) return job;
-    throw notFound("The job does not exist or is not visible to you.");
-  };
-}
-
 export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, views, options } = service;
-  const find = jobFinder(service);
+
+  function find({ principal, param }: Call): JobRow {
+    const job = store.jobs.byId(param("job_id"));
+    if (job?.workspaceId === principal.workspaceId && job.ownerId === principal.ownerId) return job;
+    throw notFound("The job does not exist or is not visible to you.");
+  }
 
   const list = (call: Call) =>
     newestFirst(call, (before, count) => store.jobs.page(call.principal, before, count), views.summary);
@@ -111,19 +107,14 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
     return noContent;
   }
 
+  const stream = jobStream(service, find);
   return [
     endpoint("GET", "/jobs", "jobs:read", "Your jobs, newest first", list),
     endpoint("GET", "/jobs/{job_id}", "jobs:read", "A job with its outputs", (call) => ok(views.result(find(call)))),
     endpoint("DELETE", "/jobs/{job_id}", "jobs:write", "Delete a job's prompt, logs and media", remove),
     endpoint("GET", "/jobs/{job_id}/status", "jobs:read", "Status, progress and new events", status),
     endpoint("GET", "/jobs/{job_id}/logs", "jobs:read", "Lifecycle events, oldest first", logs),
-    endpoint(
-      "GET",
-      "/jobs/{job_id}/stream",
-      "jobs:read",
-      "Server-sent events until the job ends",
-      jobStream(service, find),
-    ),
+    endpoint("GET", "/jobs/{job_id}/stream", "jobs:read", "Server-sent events until the job ends", stream),
   ];
 }
 
@@ -142,9 +133,8 @@ function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
     let shown = job.status;
     let woken = Promise.withResolvers<void>();
     const wake = () => woken.resolve();
+    const unsubscribe = hub.subscribe(job.seq, wake);
     const leave = streams.add({
-      wakeOn: (onChange) => hub.subscribe(job.seq, onChange),
-      onWake: wake,
       keepAlive: sink.comment,
       shutDown() {
         sink.end(retryFrame(RETRY_MS));
@@ -181,6 +171,7 @@ function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
       sink.end(DONE_FRAME);
     } finally {
       leave();
+      unsubscribe();
     }
   }
 

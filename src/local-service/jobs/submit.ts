@@ -15,24 +15,24 @@ import type { ServiceContext } from "../service-context.ts";
 import { type IdempotencyRow, type JobRow, type NewJobRow, jobId as newJobId } from "../store/rows.ts";
 import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
-import { instant } from "./views.ts";
+import { instantOrNull } from "./views.ts";
 
 /** `problems` lists the invalid fields other than `input`. */
-export interface SubmitBody {
+interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;
   readonly problems: readonly FieldProblem[];
 }
 
-export function readSubmitBody(value: unknown): SubmitBody {
+function readSubmitBody(value: unknown): SubmitBody {
   if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
   const { input } = value;
   const { problems, data } = problemsOf(submitBody, { ...value, input: null });
   return { input, webhook: data?.webhook ?? null, idempotencyKey: data?.idempotency_key ?? null, problems };
 }
 
-export function inputShapeProblems(input: unknown): FieldProblem[] {
+function inputShapeProblems(input: unknown): FieldProblem[] {
   if (input === undefined || input === null) return [problem("input", "is required", "required")];
   return isRecord(input) ? [] : [problem("input", "must be an object", "type")];
 }
@@ -77,8 +77,6 @@ const QUEUE_MS = 300;
 const MAX_SEED = 4_294_967_295;
 
 interface Ack {
-  readonly job_id: string;
-  readonly status: string;
   readonly result_url: string;
 }
 
@@ -117,10 +115,8 @@ export function submitHandler(service: ServiceContext) {
     const now = clock.now();
     const about = { model: model.entry.id, prompt: promptOf(input) };
     return {
+      ...owner,
       jobId: newJobId(),
-      workspaceId: owner.workspaceId,
-      ownerId: owner.ownerId,
-      keyId: owner.keyId,
       model: model.entry.id,
       kind: model.kind(work),
       quality: text(input["quality"]),
@@ -158,7 +154,7 @@ export function submitHandler(service: ServiceContext) {
     store.workspaces.charge(job.workspaceId, job.chargedMicros);
   }
 
-  function acknowledge(job: JobRow): Ack {
+  function acknowledge(job: JobRow) {
     const estimate = estimatedCompletion(job, store.modelRuns.averageMs(job.model), clock.now());
     const result_url = `/v3/jobs/${job.jobId}`;
     return {
@@ -167,8 +163,8 @@ export function submitHandler(service: ServiceContext) {
       status: job.status,
       status_url: `${result_url}/status`,
       result_url,
-      estimated_completion_at: estimate === null ? null : instant(estimate),
-    } as Ack;
+      estimated_completion_at: instantOrNull(estimate),
+    };
   }
 
   function accept(row: NewJobRow, media: PreparedWork["media"]): Ack {

@@ -115,7 +115,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
         job_id: job.jobId,
         status: job.status,
         progress: progressOf(job, now()),
-        estimated_completion_at: estimate === null ? null : instant(estimate),
+        estimated_completion_at: instantOrNull(estimate),
       };
     },
   };

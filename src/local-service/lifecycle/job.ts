@@ -17,19 +17,8 @@ export function estimatedCompletion(job: JobRow, averageMs: number | null, now: 
   return averageMs === null ? null : Math.max(now, job.createdAt + Math.round(averageMs));
 }
 
-const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
-  IN_QUEUE: ["IN_PROGRESS", "FAILED"],
-  IN_PROGRESS: ["COMPLETED", "FAILED"],
-  COMPLETED: [],
-  FAILED: [],
-};
-
-export function canMove(from: JobStatus, to: JobStatus): boolean {
-  return MOVES[from].includes(to);
-}
-
 export function isTerminal(status: JobStatus): boolean {
-  return MOVES[status].length === 0;
+  return status === "COMPLETED" || status === "FAILED";
 }
 
 type EventData = NewEvent["data"];
@@ -60,8 +49,6 @@ export function progressEvent(fraction: number): NewEvent {
   return event("progress", "provider", `${Math.round(fraction * 100)}% done.`, { progress: fraction });
 }
 
-export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };
-
 export interface JobOutcome {
   readonly status: "COMPLETED" | "FAILED";
   readonly error: ErrorBody | null;
@@ -83,14 +70,14 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
 
 /**
  * A job fails only if all of its outputs fail. Otherwise it is COMPLETED, and each failed output's share of the price
- * is refunded.
+ * is refunded. `errors` has an entry for each output.
  */
-export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
-  const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
+export function outcomeOf(chargedMicros: number, errors: readonly (ErrorBody | null)[]): JobOutcome {
+  const failed = errors.filter((error) => error !== null);
   const [firstError] = failed;
-  if (firstError && failed.length === ends.length) return failure(chargedMicros, firstError);
-  const refundMicros = Math.round((chargedMicros * failed.length) / Math.max(1, ends.length));
-  const succeeded = ends.length - failed.length;
+  if (firstError && failed.length === errors.length) return failure(chargedMicros, firstError);
+  const refundMicros = Math.round((chargedMicros * failed.length) / Math.max(1, errors.length));
+  const succeeded = errors.length - failed.length;
   const problems = failed.map((error) =>
     event("provider.error", "provider", "One output could not be created.", { code: error.code }, "warning"),
   );

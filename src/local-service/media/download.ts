@@ -4,7 +4,8 @@ import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
 import { parseRange } from "../../core/kit/http.ts";
-import { errorAnswer, notFound, refuse } from "../http/refusal.ts";
+import { errorAnswer } from "../http/call.ts";
+import { notFound, refuse } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traceId as newTraceId } from "../store/rows.ts";
 import { pathOf } from "../store/tables.ts";
@@ -134,7 +135,7 @@ export function mountDownloads(
         return RESPONSE_ALREADY_SENT;
       } catch (error) {
         const traceId = newTraceId();
-        const answer = errorAnswer(error, traceId, { onDefect: service.onDefect, strict: service.options.strict });
+        const answer = errorAnswer(error, traceId, service.options);
         metrics.count(`GET /${folder}/{id}`, answer.status);
         return Response.json(answer.body, { status: answer.status, headers: { "X-Trace-Id": traceId } });
       }

@@ -6,7 +6,7 @@ import type { OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { type Owner, pathOf } from "../store/tables.ts";
 
-export type MediaRules = Readonly<Record<string, unknown>>;
+type MediaRules = Readonly<Record<string, unknown>>;
 
 export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
@@ -51,7 +51,7 @@ function boundProblems(field: string, [value, min, max, unit]: Measure, rules: M
   return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
 }
 
-export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
+function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
   const accepted = kinds(rules);
   if (accepted.length > 0 && !accepted.includes(media.kind)) {
     return [
@@ -66,20 +66,19 @@ export function checkMedia(field: string, media: FoundMedia, rules: MediaRules):
   return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
 }
 
-export function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
+function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
   const most = bound(rules, "max_total_duration_ms");
   const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
   if (most === null || total <= most) return [];
   return [problem(field, `lasts ${total} ms in total; at most ${most} ms are allowed`, "max_total_duration_ms")];
 }
 
-export interface MediaReference {
+interface MediaReference {
   /** Path of the reference in the request, such as `input.images[0]`. */
   readonly field: string;
   readonly topField: string;
-  readonly value:
-    | { readonly source: "url"; readonly url: string }
-    | { readonly source: "asset"; readonly asset_id: string };
+  /** The URL of an upload, or the id of an asset. */
+  readonly to: { readonly url: string } | { readonly assetId: string };
   readonly rules: MediaRules;
 }
 
@@ -98,13 +97,12 @@ function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   return { ...resolve(resolveReference(root, ref), root, hops - 1), ...schema, $ref: undefined };
 }
 
-function asReference(value: Node): MediaReference["value"] | null {
-  if (value["source"] === "url" && typeof value["url"] === "string") return { source: "url", url: value["url"] };
-  if (value["source"] !== "asset" || typeof value["asset_id"] !== "string") return null;
-  return { source: "asset", asset_id: value["asset_id"] };
+function referredTo({ source, url, asset_id: assetId }: Node): MediaReference["to"] | null {
+  if (source === "url" && typeof url === "string") return { url };
+  return source === "asset" && typeof assetId === "string" ? { assetId } : null;
 }
 
-export function mediaReferences(schema: JsonSchema, input: Node): MediaReference[] {
+function mediaReferences(schema: JsonSchema, input: Node): MediaReference[] {
   const found: MediaReference[] = [];
 
   function visit(node: unknown, value: unknown, field: string, topField: string, inherited: MediaRules): void {
@@ -116,8 +114,8 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
     }
     if (!isRecord(value)) return;
     const isMedia = "media_type" in rules || isRecord(here["discriminator"]);
-    const reference = isMedia ? asReference(value) : null;
-    if (reference) found.push({ field, topField, value: reference, rules });
+    const to = isMedia ? referredTo(value) : null;
+    if (to) found.push({ field, topField, to, rules });
     else visitProperties(here, value, field, topField, rules);
   }
 
@@ -133,38 +131,23 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
   return found;
 }
 
-export function rulesOfField(schema: JsonSchema, field: string): MediaRules {
+function rulesOfField(schema: JsonSchema, field: string): MediaRules {
   const properties = resolve(schema, schema)["properties"];
   return isRecord(properties) ? ownRules(resolve(properties[field], schema)) : {};
 }
 
-export function kindOfContent(contentType: string): "image" | "video" | "audio" {
+function kindOfContent(contentType: string): "image" | "video" | "audio" {
   const kind = contentType.split("/")[0];
   return kind === "video" || kind === "audio" ? kind : "image";
-}
-
-export interface ResolvedMedia {
-  readonly problems: readonly FieldProblem[];
-  readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
 
 type Found = { readonly found: FoundMedia } | { readonly problem: FieldProblem };
 
 function fromOutput(output: OutputRow, path: string): FoundMedia {
+  const { width, height, durationMs, jobSeq: sourceSeq } = output;
   const contentType = output.contentType ?? "application/octet-stream";
-  const { width, height, durationMs, jobSeq } = output;
-  const sizeBytes = output.sizeBytes ?? 0;
-  return {
-    kind: kindOfContent(contentType),
-    path,
-    contentType,
-    width,
-    height,
-    durationMs,
-    sizeBytes,
-    fault: null,
-    sourceSeq: jobSeq,
-  };
+  const measured = { kind: kindOfContent(contentType), contentType, width, height, durationMs };
+  return { ...measured, path, sizeBytes: output.sizeBytes ?? 0, fault: null, sourceSeq };
 }
 
 export function mediaResolver(store: Store, clock: Clock) {
@@ -193,13 +176,11 @@ export function mediaResolver(store: Store, clock: Clock) {
     return { found: fromOutput(output, path) };
   }
 
-  function lookUp({ value, field }: MediaReference, owner: Owner): Found {
-    return value.source === "url"
-      ? upload(value.url, `${field}.url`, owner)
-      : asset(value.asset_id, `${field}.asset_id`, owner);
+  function lookUp({ to, field }: MediaReference, owner: Owner): Found {
+    return "url" in to ? upload(to.url, `${field}.url`, owner) : asset(to.assetId, `${field}.asset_id`, owner);
   }
 
-  return (schema: JsonSchema, input: Readonly<Record<string, unknown>>, owner: Owner): ResolvedMedia => {
+  return (schema: JsonSchema, input: Readonly<Record<string, unknown>>, owner: Owner) => {
     const problems: FieldProblem[] = [];
     const media: Record<string, FoundMedia[]> = {};
     for (const reference of mediaReferences(schema, input)) {

@@ -13,19 +13,16 @@ import type { ServiceContext } from "../service-context.ts";
 import { fileId as newFileId } from "../store/rows.ts";
 
 /** How long an upload's URL can be used as an input. */
-export const HANDLE_LIFETIME_MS = HOUR_MS;
+const HANDLE_LIFETIME_MS = HOUR_MS;
 
 const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
 
 const reasonOf = (probed: ProbeResult) => (probed.ok ? null : probed.reason);
 
-interface Received {
-  readonly sizeBytes: number;
-}
-
-async function receive(incoming: IncomingMessage, target: string, maxBytes: number): Promise<Received> {
+/** Returns the size of the file in bytes. */
+async function receive(incoming: IncomingMessage, target: string, maxBytes: number): Promise<number> {
   const parser = openParser(incoming, maxBytes);
-  let writing: Promise<Received> | null = null;
+  let writing: Promise<number> | null = null;
   parser.on("file", (name: string, part: Readable & { truncated?: boolean }) => {
     if (name !== "file" || writing) {
       part.resume();
@@ -40,8 +37,8 @@ async function receive(incoming: IncomingMessage, target: string, maxBytes: numb
   } catch {
     throw bad("the multipart body is malformed or truncated", "multipart");
   }
-  const received = await (writing as Promise<Received> | null);
-  if (!received) throw bad('is required as a multipart part named "file"', "required");
+  const received = await (writing as Promise<number> | null);
+  if (received === null) throw bad('is required as a multipart part named "file"', "required");
   return received;
 }
 
@@ -56,12 +53,12 @@ function openParser(incoming: IncomingMessage, maxBytes: number) {
   }
 }
 
-async function store(part: Readable & { truncated?: boolean }, target: string, maxBytes: number): Promise<Received> {
+async function store(part: Readable & { truncated?: boolean }, target: string, maxBytes: number): Promise<number> {
   const file = createWriteStream(target, { flags: "wx", mode: 0o600 });
   await pipeline(part, file);
   if (part.truncated) throw bad(`is larger than ${maxBytes} bytes`, "max_file_size_bytes");
   if (file.bytesWritten === 0) throw bad("is empty", "minLength");
-  return { sizeBytes: file.bytesWritten };
+  return file.bytesWritten;
 }
 
 /** Stores a file even if it cannot be decoded. A job that reads such a file fails. */
@@ -95,7 +92,7 @@ export function uploadHandler(service: ServiceContext) {
     const fileId = newFileId();
     const incoming = dataDir.incoming(fileId);
     try {
-      const { sizeBytes } = await receive(call.incoming, incoming, service.options.maxUploadBytes);
+      const sizeBytes = await receive(call.incoming, incoming, service.options.maxUploadBytes);
       const probed = await probe(incoming);
       const media = probed.ok ? probed : probed.announced;
       if (!media) throw bad(`cannot be used: ${reasonOf(probed)}`, "media");

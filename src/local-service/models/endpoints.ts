@@ -146,45 +146,23 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     );
   }
 
-  const open = options.openCatalog ? { isOpen: true as const } : {};
+  function document(call: Call): Answer {
+    const chat = listedChat(call);
+    return ok(chat ? chatDocument(chat) : documentOf(use(call)));
+  }
+
+  const open = (path: string, summary: string, handle: Endpoint["handle"]): Endpoint => {
+    const row = endpoint("GET", path, "models:read", summary, handle);
+    return options.openCatalog ? { ...row, isOpen: true } : row;
+  };
+  const search = open("/models/{model}/voices/search", "Search voices by name or label", searchVoices);
   return [
-    {
-      ...endpoint("GET", "/models", "models:read", "The available models, language models last", listed),
-      ...open,
-    },
-    {
-      ...endpoint("GET", "/models/{model}", "models:read", "A model with its schemas", detail),
-      ...open,
-    },
-    {
-      ...endpoint(
-        "GET",
-        "/models/{model}/openapi.json",
-        "models:read",
-        "A model's submit operation as OpenAPI 3.1",
-        (call) => {
-          const chat = listedChat(call);
-          return ok(chat ? chatDocument(chat) : documentOf(use(call)));
-        },
-      ),
-      ...open,
-    },
+    open("/models", "The available models, language models last", listed),
+    open("/models/{model}", "A model with its schemas", detail),
+    open("/models/{model}/openapi.json", "A model's submit operation as OpenAPI 3.1", document),
     endpoint("POST", "/models/{model}/estimate", "models:read", "What a job would cost", estimate),
     endpoint("GET", "/models/{model}/jobs", "jobs:read", "Your jobs for a model", jobs),
-    { ...endpoint("GET", "/models/{model}/voices", "models:read", "Voices of a model", voices), ...open },
-    ...(options.asOf === "3.9"
-      ? []
-      : [
-          {
-            ...endpoint(
-              "GET",
-              "/models/{model}/voices/search",
-              "models:read",
-              "Search voices by name or label",
-              searchVoices,
-            ),
-            ...open,
-          },
-        ]),
+    open("/models/{model}/voices", "Voices of a model", voices),
+    ...(options.asOf === "3.9" ? [] : [search]),
   ];
 }

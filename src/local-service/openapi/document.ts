@@ -3,14 +3,14 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
 import type { ChatModel } from "../chat/models.ts";
 import { faultsBody } from "../faults/rules.ts";
-import { type Call, type Endpoint, endpoint } from "../http/call.ts";
+import { type Endpoint, endpoint } from "../http/call.ts";
 import { isRecord } from "../json.ts";
-import { assertOperator } from "../operator/endpoints.ts";
 import type { NormalOptions } from "../options.ts";
 import { clockBody, keyBody, memberBody, renderBody, walletBody } from "../request-bodies.ts";
 import { COMPONENTS, estimateComponent } from "./components.ts";
 import {
   bodyOf,
+  type Described,
   json,
   jsonBody,
   type Operation,
@@ -19,7 +19,6 @@ import {
   refTo,
   type Specs,
   submitRequest,
-  TAG_OBJECTS,
   TAGS,
 } from "./operation.ts";
 import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
@@ -62,21 +61,18 @@ export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNam
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
 
 export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames, input: JsonSchema): Operation {
-  const endpoint: Endpoint = {
-    method: "POST",
-    path: modelPath(entry.id),
-    access: "jobs:write",
-    summary: `Submit a job to ${entry.name ?? entry.id}`,
-    handle: () => ({ is: "empty", status: 204 }),
-  };
-  return operation(endpoint, {
-    tag: TAGS.submit,
-    operationId,
-    body: jsonBody(submitRequest(input)),
-    success: SUBMIT_SUCCESS,
-    // A listed model cannot be unknown or retired.
-    errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
-  });
+  const summary = `Submit a job to ${entry.name ?? entry.id}`;
+  return operation(
+    { method: "POST", path: modelPath(entry.id), access: "jobs:write", summary },
+    {
+      tag: TAGS.submit.name,
+      operationId,
+      body: jsonBody(submitRequest(input)),
+      success: SUBMIT_SUCCESS,
+      // A listed model cannot be unknown or retired.
+      errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
+    },
+  );
 }
 
 /** Writes defaults as `x-default`, because some generators treat fields with a `default` as required. */
@@ -126,22 +122,14 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
 /** The version of the published API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-function undescribed(route: string): OperationSpec {
-  return {
-    tag: "Undescribed",
-    operationId: route.replaceAll(/[^A-Za-z0-9]+/g, "_"),
-    success: { status: 200, description: "Not described yet." },
-  };
-}
-
 type Paths = Record<string, Record<string, unknown>>;
 
-function pathsOf(endpoints: readonly Endpoint[], specs: Specs): Paths {
+function pathsOf(endpoints: readonly Described[], specs: Specs): Paths {
   const paths: Paths = {};
   for (const endpoint of endpoints) {
-    const route = `${endpoint.method} ${endpoint.path}`;
-    const own = { [endpoint.method.toLowerCase()]: operation(endpoint, specs[route] ?? undescribed(route)) };
-    paths[endpoint.path] = { ...paths[endpoint.path], ...own };
+    const { method, path } = endpoint;
+    const own = { [method.toLowerCase()]: operation(endpoint, specs[`${method} ${path}`]!) };
+    paths[path] = { ...paths[path], ...own };
   }
   return paths;
 }
@@ -217,12 +205,13 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
   }
   const description = "Asynchronous media generation: submit a job, follow it, download its outputs.";
   const about = { title: "Media generation API", description, server: "/v3" };
-  return { ...document(about, { paths, webhooks: webhooksOf(brand) }, schemas), tags: TAG_OBJECTS };
+  return { ...document(about, { paths, webhooks: webhooksOf(brand) }, schemas), tags: Object.values(TAGS) };
 }
 
-export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
+function operatorDocument(endpoints: readonly Endpoint[]) {
   const description = "Operator endpoints of a local service; they answer only on this machine.";
-  return document({ title: "Operator API", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
+  const paths = pathsOf(endpoints, operatorOperations);
+  return document({ title: "Operator API", description, server: "/_local" }, { paths });
 }
 
 export function modelDocument(entry: CatalogEntry, names: ModelNames) {
@@ -232,21 +221,15 @@ export function modelDocument(entry: CatalogEntry, names: ModelNames) {
 }
 
 export function chatDocument({ id, name, description }: ChatModel) {
-  const chat = endpoint("POST", "/chat/completions", "chat:write", `Ask ${name ?? id}`, () => ({
-    is: "empty",
-    status: 204,
-  }));
-  const about = { title: name ?? id, description: description ?? "", server: "/v3" };
-  return document(about, { paths: pathsOf([{ ...chat, hasChatErrors: true }], API_SPECS) });
+  const title = name ?? id;
+  const chat = { method: "POST", path: "/chat/completions", access: "chat:write", hasChatErrors: true } as const;
+  const paths = pathsOf([{ ...chat, summary: `Ask ${title}` }], API_SPECS);
+  return document({ title, description: description ?? "", server: "/v3" }, { paths });
 }
 
 const tag = "Operator";
 const ANY = { type: "object" };
-const page = {
-  status: 200,
-  description: "An HTML page.",
-  content: { "text/html": { type: "string" } },
-} as const;
+const page = { status: 200, description: "An HTML page.", content: { "text/html": { type: "string" } } } as const;
 
 function read(operationId: string, description: string): OperationSpec {
   return { tag, operationId, success: json(ANY, description) };
@@ -293,11 +276,9 @@ function withDocument(
   endpoints: readonly Endpoint[],
   summary: string,
   make: (all: readonly Endpoint[]) => object,
-  assertAllowed: (call: Call) => void = () => {},
 ): readonly Endpoint[] {
   let text: string | undefined;
-  const own = endpoint("GET", "/openapi.json", "public", summary, (call) => {
-    assertAllowed(call);
+  const own = endpoint("GET", "/openapi.json", "public", summary, () => {
     text ??= JSON.stringify(make(all));
     return { is: "text", status: 200, body: text, headers: { "Content-Type": "application/json" } };
   });
@@ -311,7 +292,5 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
 }
 
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
-  const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);
-  return withDocument(endpoints, "The operator API as OpenAPI 3.1", document, assertAllowed);
+  return withDocument(endpoints, "The operator API as OpenAPI 3.1", operatorDocument);
 }

@@ -52,35 +52,17 @@ export function submitRequest(input: JsonSchema): JsonSchema {
 }
 
 export const TAGS = {
-  models: "Models",
-  submit: "Submit",
-  jobs: "Jobs",
-  files: "Files",
-  chat: "Chat",
-  billing: "Billing",
-  keys: "Keys",
-  webhooks: "Webhooks",
-  drains: "Log drains",
-  openapi: "OpenAPI",
+  models: { name: "Models", description: "The catalog, prices, and submit operations for all models." },
+  submit: { name: "Submit", description: "One typed submit operation per model in the catalog." },
+  jobs: { name: "Jobs", description: "Follow jobs and read their outputs." },
+  files: { name: "Files", description: "Inputs to jobs." },
+  chat: { name: "Chat", description: "Chat completions, each of which is a job." },
+  billing: { name: "Billing", description: "The wallet and spending." },
+  keys: { name: "Keys", description: "Keys and short-lived tokens." },
+  webhooks: { name: "Webhooks", description: "Signed notifications about finished jobs." },
+  drains: { name: "Log drains", description: "Lifecycle events, forwarded in batches." },
+  openapi: { name: "OpenAPI", description: "This description." },
 } as const;
-
-const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
-  models: "The catalog, prices, and submit operations for all models.",
-  submit: "One typed submit operation per model in the catalog.",
-  jobs: "Follow jobs and read their outputs.",
-  files: "Inputs to jobs.",
-  chat: "Chat completions, each of which is a job.",
-  billing: "The wallet and spending.",
-  keys: "Keys and short-lived tokens.",
-  webhooks: "Signed notifications about finished jobs.",
-  drains: "Lifecycle events, forwarded in batches.",
-  openapi: "This description.",
-};
-
-export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
-  name: TAGS[key as keyof typeof TAGS],
-  description,
-}));
 
 export interface OperationSpec {
   readonly tag: string;
@@ -171,7 +153,9 @@ const CHAT_RATE_HEADERS = {
   "X-RateLimit-Concurrency-Remaining": integerHeader("Always 0.", false),
 };
 
-function failure(status: number, { hasChatErrors }: Endpoint) {
+export type Described = Omit<Endpoint, "handle">;
+
+function failure(status: number, { hasChatErrors }: Described) {
   const limits = hasChatErrors ? CHAT_RATE_HEADERS : RATE_HEADERS;
   const retry = status === 429 ? limits : RETRY_HEADERS;
   const headers = { ...retry, ...(hasChatErrors && { "X-Should-Retry": SHOULD_RETRY }) };
@@ -182,7 +166,7 @@ function failure(status: number, { hasChatErrors }: Endpoint) {
   };
 }
 
-function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
+function usualErrors(endpoint: Described, spec: OperationSpec): ErrorCode[] {
   const takesInput = spec.body !== undefined || spec.query !== undefined;
   return [
     ...(takesInput ? (["INVALID_ARGUMENT"] as const) : []),
@@ -203,7 +187,7 @@ function success({ description, content = {}, stream, headers = {} }: Success) {
   return { description, headers: { ...ALWAYS, ...headers }, ...(Object.keys(all).length > 0 ? { content: all } : {}) };
 }
 
-function parameters(endpoint: Endpoint, spec: OperationSpec) {
+function parameters(endpoint: Described, spec: OperationSpec) {
   const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -217,14 +201,14 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-function security({ access, isOpen }: Endpoint) {
+function security({ access, isOpen }: Described) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];
   const credentials = [{ bearer: scopes }, { key: scopes }];
   return isOpen ? [...credentials, {}] : credentials;
 }
 
-export function operation(endpoint: Endpoint, spec: OperationSpec) {
+export function operation(endpoint: Described, spec: OperationSpec) {
   const codes = [...usualErrors(endpoint, spec), ...(spec.errors ?? [])];
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS[code]))].sort((a, b) => a - b);
   const inputs = parameters(endpoint, spec);

@@ -20,7 +20,7 @@ const row = (
   operationId: string,
   success: Success,
   more: Omit<OperationSpec, "tag" | "operationId" | "success"> = {},
-): OperationSpec => ({ tag: TAGS[tag], operationId, success, ...more });
+): OperationSpec => ({ tag: TAGS[tag].name, operationId, success, ...more });
 
 const one = (component: string, description: string, status?: 200 | 201) => json(refTo(component), description, status);
 const list = (component: string, description: string) => json(pageOf(component), description);

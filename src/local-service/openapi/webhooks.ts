@@ -4,7 +4,7 @@ import {
   dollars,
   exactly,
   flag,
-  id,
+  id as idOf,
   instant,
   listOf,
   object,
@@ -18,7 +18,7 @@ import {
 } from "./operation.ts";
 
 const status = oneOf("IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED");
-const jobId = id("job");
+const jobId = idOf("job");
 
 const { $schema: _dialect, additionalProperties: _closed, properties, ...output } = OUTPUT_SCHEMA;
 
@@ -35,7 +35,7 @@ const usage = object({
 });
 
 const ended = { job_id: jobId, model: text, outputs };
-const said = { quality: text, prompt: text, created_at: instant, completed_at: instant };
+const optional = { quality: text, prompt: text, created_at: instant, completed_at: instant };
 
 export const jobComponents = {
   JobAcknowledgement: object(
@@ -56,8 +56,8 @@ export const jobComponents = {
       logs: { ...listOf(refTo("LogEvent")), maxItems: 100 },
     },
   ),
-  JobCompletedEvent: object({ ...ended, status: exactly("COMPLETED"), metrics, error: { type: "null" } }, said),
-  JobFailedEvent: object({ ...ended, status: exactly("FAILED"), error: refTo("ErrorObject") }, said),
+  JobCompletedEvent: object({ ...ended, status: exactly("COMPLETED"), metrics, error: { type: "null" } }, optional),
+  JobFailedEvent: object({ ...ended, status: exactly("FAILED"), error: refTo("ErrorObject") }, optional),
   JobStatus: object(
     {
       job_id: jobId,
@@ -80,10 +80,7 @@ export const jobComponents = {
 
 const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
-  object({ event: exactly(event), data, ...(id ? { id } : {}) });
-
-const resumable = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
+const id = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
 
 /** Event data is JSON text, but these schemas describe it in parsed form. */
 export const streamComponents = {
@@ -103,9 +100,9 @@ export const streamComponents = {
       },
     },
   },
-  JobStreamStatusFrame: frame("status", refTo("JobStatus"), resumable),
-  JobStreamLogFrame: frame("log", refTo("LogEvent"), resumable),
-  JobStreamDoneFrame: frame("done", refTo("JobStreamEnd"), null),
+  JobStreamStatusFrame: object({ event: exactly("status"), data: refTo("JobStatus"), id }),
+  JobStreamLogFrame: object({ event: exactly("log"), data: refTo("LogEvent"), id }),
+  JobStreamDoneFrame: object({ event: exactly("done"), data: refTo("JobStreamEnd") }),
   ChatCompletionStreamData: anyOf("ChatCompletionChunk", "ChatCompletionError", "ChatCompletionStreamEnd"),
   ChatCompletionStreamEnd: { ...exactly("[DONE]"), description: "Not JSON." },
   ChatCompletionStreamFrame: object({ data: refTo("ChatCompletionStreamData") }),
@@ -151,19 +148,11 @@ function signed(brand: string, event: string) {
 
 const content = (schema: JsonSchema, mediaType = "application/json") => ({ [mediaType]: { schema } });
 
-interface Post {
-  readonly operationId: string;
-  readonly tag: string;
-  readonly summary: string;
-  readonly parameters: readonly object[];
-  readonly content: object;
-}
-
-function post({ operationId, tag, summary, parameters, content: bodies }: Post) {
+function post(event: string, tag: keyof typeof TAGS, summary: string, parameters: readonly object[], bodies: object) {
   return {
     post: {
-      operationId,
-      tags: [tag],
+      operationId: `receive_${event.replaceAll(".", "_")}`,
+      tags: [TAGS[tag].name],
       summary,
       security: [],
       parameters,
@@ -174,9 +163,7 @@ function post({ operationId, tag, summary, parameters, content: bodies }: Post) 
 }
 
 function announcement(brand: string, event: string, component: string, summary: string) {
-  const operationId = `receive_${event.replaceAll(".", "_")}`;
-  const parameters = signed(brand, event);
-  return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
+  return post(event, "webhooks", summary, signed(brand, event), content(refTo(component)));
 }
 
 function drainedLine(brand: string): JsonSchema {
@@ -194,19 +181,15 @@ function drainedLine(brand: string): JsonSchema {
 }
 
 function batch(brand: string) {
-  const signature = {
-    ...header(`X-${brand}-Signature`, hex(32), "HMAC-SHA256 of the body with the drain's secret; only for NDJSON."),
-    required: false,
-  };
-  return post({
-    operationId: "receive_log_drain_batch",
-    tag: TAGS.drains,
-    summary: "A batch of lifecycle events: lines of JSON, or an OTLP ExportLogsServiceRequest",
-    parameters: [signature],
-    content: {
-      ...content(refTo("LogDrainLine"), "application/x-ndjson"),
-      ...content({ type: "string", contentMediaType: "application/x-protobuf" }, "application/x-protobuf"),
-    },
+  const signature = header(
+    `X-${brand}-Signature`,
+    hex(32),
+    "HMAC-SHA256 of the body with the drain's secret; only for NDJSON.",
+  );
+  const summary = "A batch of lifecycle events: lines of JSON, or an OTLP ExportLogsServiceRequest";
+  return post("log_drain.batch", "drains", summary, [{ ...signature, required: false }], {
+    ...content(refTo("LogDrainLine"), "application/x-ndjson"),
+    ...content({ type: "string", contentMediaType: "application/x-protobuf" }, "application/x-protobuf"),
   });
 }
 

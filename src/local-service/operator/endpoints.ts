@@ -30,7 +30,7 @@ function storedKey(dataDir: string): NormalKey {
     const [keyId = "", secret = ""] = readFileSync(file, "utf8").trim().split(":");
     if (keyId && secret) return { keyId, secret, ...FIRST };
   }
-  const key = freshKey(FIRST);
+  const key = { keyId: newKeyId(), secret: newSecret(), ...FIRST };
   writeFileSync(file, `${key.keyId}:${key.secret}\n`, { mode: 0o600 });
   return key;
 }
@@ -48,29 +48,17 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
 }
 
 /** Call this inside a transaction. */
-export function ensureKey(store: Store, key: NormalKey, now: number): void {
+function ensureKey(store: Store, { keyId, workspaceId, ownerId, ...key }: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
-  store.workspaces.create(key.workspaceId);
-  store.workspaces.join(key.workspaceId, key.ownerId);
-  if (store.keys.get(key.keyId)) {
-    store.keys.replaceSecret(key.keyId, secretHash);
+  store.workspaces.create(workspaceId);
+  store.workspaces.join(workspaceId, ownerId);
+  if (store.keys.get(keyId)) {
+    store.keys.replaceSecret(keyId, secretHash);
     return;
   }
-  store.keys.insert({
-    keyId: key.keyId,
-    workspaceId: key.workspaceId,
-    ownerId: key.ownerId,
-    kind: "personal",
-    name: null,
-    secretHash,
-    scopes: key.scopes === null ? null : JSON.stringify(key.scopes),
-    createdAt: now,
-    expiresAt: null,
-  });
-}
-
-export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
-  return { keyId: newKeyId(), secret: newSecret(), ...access };
+  const scopes = key.scopes === null ? null : JSON.stringify(key.scopes);
+  const fixed = { kind: "personal", name: null, createdAt: now, expiresAt: null } as const;
+  store.keys.insert({ keyId, workspaceId, ownerId, secretHash, scopes, ...fixed });
 }
 
 const LOOPBACK_ADDRESS = /^(::1|127\.\d+\.\d+\.\d+|::ffff:127\.\d+\.\d+\.\d+)$/;
@@ -94,7 +82,7 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
  * Prevents DNS rebinding and requests from foreign web pages.
  * @throws Refusal 403
  */
-export function assertOperator(incoming: IncomingMessage): void {
+function assertOperator(incoming: IncomingMessage): void {
   const isLocal = LOOPBACK_ADDRESS.test(incoming.socket.remoteAddress ?? "") && isOwnHost(incoming);
   if (isLocal && isOwnSite(incoming)) return;
   throw refuse("PERMISSION_DENIED", "The operator API answers only requests from this machine and from its own page.");
@@ -104,7 +92,7 @@ export function assertOperator(incoming: IncomingMessage): void {
  * Requires JSON, because browsers send simple content types to any address without a preflight request.
  * @throws Refusal 400
  */
-export function assertJson({ headers }: IncomingMessage): void {
+function assertJson({ headers }: IncomingMessage): void {
   if (/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return;
   throw invalid([problem("content-type", "must be application/json", "content_type")]);
 }
@@ -131,7 +119,7 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   return { is: "text", status: 200, body, headers: HEADERS };
 }
 
-export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
+function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
   const workspaceOf = (call: Call) => {
     const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
     if (id.length <= MAX_ID_LENGTH) return id;
@@ -186,9 +174,13 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 
   async function makeKey(call: Call): Promise<Answer> {
     const body = parseBody(keyBody, await call.json());
-    const member = { workspaceId: body.workspace_id ?? FIRST_WORKSPACE, ownerId: body.owner_id ?? FIRST_OWNER };
-    const newKey = freshKey({ ...member, scopes: body.scopes ?? null });
-    const key = { ...newKey, keyId: body.key_id ?? newKey.keyId, secret: body.secret ?? newKey.secret };
+    const key: NormalKey = {
+      keyId: body.key_id ?? newKeyId(),
+      secret: body.secret ?? newSecret(),
+      workspaceId: body.workspace_id ?? FIRST_WORKSPACE,
+      ownerId: body.owner_id ?? FIRST_OWNER,
+      scopes: body.scopes ?? null,
+    };
     await store.write(() => ensureKey(store, key, clock.now()));
     const { keyId: key_id, workspaceId: workspace_id, ownerId: owner_id, scopes } = key;
     return created({ key_id, credential: `${key_id}:${key.secret}`, workspace_id, owner_id, scopes });
@@ -222,7 +214,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 
   const row = (method: Endpoint["method"], path: string, summary: string, handle: Endpoint["handle"]) =>
     endpoint(method, path, "public", summary, handle);
-  const rows = [
+  return [
     row("GET", "/stats", "Totals for jobs, money and requests", () => ok(readStats(service))),
     row("GET", "/wallet", "All wallets", () => ok(wallets())),
     row("POST", "/wallet", "Add funds, or set whether the top-up card is declined", changeWallet),
@@ -238,13 +230,16 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     row("GET", "/clock", "The service's clock", () => ok(clockView())),
     row("POST", "/clock", "Set or advance the clock", changeClock),
   ];
-  return rows.map((row) => ({
-    ...row,
+}
+
+export function forOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  return endpoints.map((endpoint) => ({
+    ...endpoint,
     handle(call) {
       assertOperator(call.incoming);
       // The form on the funding page does not send JSON.
-      if (row.method !== "GET" && row.path !== "/fund") assertJson(call.incoming);
-      return row.handle(call);
+      if (endpoint.method !== "GET" && endpoint.path !== "/fund") assertJson(call.incoming);
+      return endpoint.handle(call);
     },
   }));
 }

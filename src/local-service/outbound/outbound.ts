@@ -1,3 +1,4 @@
+import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
@@ -14,13 +15,6 @@ export type Outcome =
   | { readonly is: "unreachable" }
   | { readonly is: "no-body" };
 
-/** `message` depends only on the code, so it reveals nothing about the response. */
-export interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly retryable: boolean;
-}
-
 const FAILURES = {
   DEADLINE_EXCEEDED: ["The destination did not answer in time.", true],
   UNAVAILABLE: ["The destination could not be reached, sent a redirect, or failed.", true],
@@ -36,7 +30,8 @@ const FAILURES = {
 
 export type FailureCode = keyof typeof FAILURES;
 
-export function failureOf(code: FailureCode): Failure {
+/** The message depends only on the code, so it reveals nothing about the response. */
+export function failureOf(code: FailureCode) {
   const [message, retryable] = FAILURES[code];
   return { code, message, retryable };
 }
@@ -56,21 +51,15 @@ function codeOfStatus(status: number): FailureCode | null {
   return (status >= 300 && status < 400) || (status >= 500 && status < 600) ? "UNAVAILABLE" : "UNKNOWN";
 }
 
+const UNANSWERED = {
+  blocked: "FAILED_PRECONDITION",
+  late: "DEADLINE_EXCEEDED",
+  unreachable: "UNAVAILABLE",
+  "no-body": "INTERNAL",
+} as const;
+
 export function codeOf(outcome: Outcome): FailureCode | null {
-  switch (outcome.is) {
-    case "answered":
-      return codeOfStatus(outcome.status);
-    case "blocked":
-      return "FAILED_PRECONDITION";
-    case "late":
-      return "DEADLINE_EXCEEDED";
-    case "unreachable":
-      return "UNAVAILABLE";
-    case "no-body":
-      return "INTERNAL";
-    default:
-      return outcome satisfies never;
-  }
+  return outcome.is === "answered" ? codeOfStatus(outcome.status) : UNANSWERED[outcome.is];
 }
 
 export function statusOf(outcome: Outcome): number | null {
@@ -138,12 +127,7 @@ function post(destination: Reachable, message: Message, signal: AbortSignal): Pr
   });
 }
 
-interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 interface DestinationRules {
   readonly allowLoopback: boolean;
@@ -152,7 +136,7 @@ interface DestinationRules {
 }
 
 type Destination =
-  | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
+  | { readonly is: "open"; readonly url: URL; readonly to: readonly [LookupAddress, ...LookupAddress[]] }
   | { readonly is: "blocked" }
   | { readonly is: "unresolved"; readonly url: URL };
 
@@ -163,13 +147,13 @@ function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-function mayReach(url: URL, { address }: ResolvedAddress, rules: DestinationRules): boolean {
+function mayReach(url: URL, { address }: LookupAddress, rules: DestinationRules): boolean {
   const reach = reachOf(address);
   if (reach !== "loopback") return reach === "public";
   return rules.allowLoopback && portOf(url) !== rules.ownPort();
 }
 
-async function addressesOf(url: URL, resolve: Resolve): Promise<readonly ResolvedAddress[]> {
+async function addressesOf(url: URL, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const host = hostOf(url);
   const family = isIP(host);
   return family === 0 ? resolve(host) : [{ address: host, family }];

@@ -1,6 +1,6 @@
 import type { ServiceParts } from "../service-parts.ts";
 
-export interface QueueLimits {
+interface QueueLimits {
   readonly total: number;
   readonly perLane: number;
 }
@@ -62,46 +62,36 @@ export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }
 
-export class Outbox {
-  readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
-  readonly #queue: FairQueue;
-  readonly #send: (item: number) => Promise<void>;
-  #closed = false;
+export function createOutbox(
+  { outbound, onDefect }: Pick<ServiceParts, "outbound" | "onDefect">,
+  limits: QueueLimits,
+  send: (item: number) => Promise<void>,
+) {
+  const queue = new FairQueue(limits);
+  let isClosed = false;
 
-  constructor(
-    ports: Pick<ServiceParts, "outbound" | "onDefect">,
-    limits: QueueLimits,
-    send: (item: number) => Promise<void>,
-  ) {
-    this.#ports = ports;
-    this.#queue = new FairQueue(limits);
-    this.#send = send;
-  }
-
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  push(lane: string, item: number): void {
-    this.#queue.push(lane, item);
-    this.#pump();
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  #pump(): void {
-    if (this.#closed) return;
-    for (let next = this.#queue.take(); next; next = this.#queue.take()) {
+  function pump(): void {
+    if (isClosed) return;
+    for (let next = queue.take(); next; next = queue.take()) {
       const { lane, item } = next;
-      this.#ports.outbound
-        .during(this.#send(item))
-        .catch((error: unknown) => this.#ports.onDefect(error, ""))
+      outbound
+        .during(send(item))
+        .catch((error: unknown) => onDefect(error, ""))
         .finally(() => {
-          this.#queue.done(lane);
-          this.#pump();
+          queue.done(lane);
+          pump();
         });
     }
   }
+
+  return {
+    isClosed: () => isClosed,
+    push(lane: string, item: number): void {
+      queue.push(lane, item);
+      pump();
+    },
+    close(): void {
+      isClosed = true;
+    },
+  };
 }

@@ -33,8 +33,8 @@ export class Cleaner {
     return hash;
   }
 
-  text(said: string): string {
-    return recordable(this.#redacted(said)) as string;
+  text(text: string): string {
+    return recordable(this.#secrets.remove(text)) as string;
   }
 
   headers(headers: IncomingHttpHeaders): Record<string, string> {
@@ -60,12 +60,8 @@ export class Cleaner {
 
   #clean(value: unknown): unknown {
     const markOf = (text: string) => (this.#uploads.size === 0 ? undefined : this.#uploads.get(hashOf(text)));
-    const cleaned = (text: string) => markOf(text) ?? this.#redacted(text);
+    const cleaned = (text: string) => markOf(text) ?? this.#secrets.remove(text);
     return recordable(mapTexts(value, cleaned, cleaned));
-  }
-
-  #redacted(text: string): string {
-    return this.#secrets.remove(text);
   }
 
   #learnCookies(pairs: readonly string[]): void {

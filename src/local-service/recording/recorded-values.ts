@@ -39,10 +39,7 @@ export const recordingHead = z.object({
 const frame = z.object({
   event: text(100, /^[^\r\n]*$/).optional(),
   id: text(200, /^[^\r\n\0]*$/).optional(),
-  retry: z
-    .string()
-    .regex(/^\d{1,7}$/)
-    .optional(),
+  retry: text(7, /^\d+$/).optional(),
   data: z.unknown().optional(),
 });
 
@@ -106,8 +103,8 @@ export function mapTexts(
   const mapped = (item: unknown, name: string, depth: number): unknown => {
     if (typeof item === "string") return change(item, name);
     if (typeof item !== "object" || item === null || depth === 0) return item;
-    if (Array.isArray(item)) return item.map((one) => mapped(one, name, depth - 1));
-    const fields = Object.entries(item).map(([key, one]) => [changeName(key), mapped(one, key, depth - 1)]);
+    if (Array.isArray(item)) return item.map((part) => mapped(part, name, depth - 1));
+    const fields = Object.entries(item).map(([key, part]) => [changeName(key), mapped(part, key, depth - 1)]);
     return Object.fromEntries(fields);
   };
   return mapped(value, "", MOST_DEPTH);

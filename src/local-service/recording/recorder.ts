@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,6 +11,7 @@ import { createClient } from "../../core/api/client.ts";
 import { parseBaseUrl } from "../../core/api/options.ts";
 import { cleanContentType, cleanId } from "../../core/kit/clean-text.ts";
 import { createForwarder, type Forwarder } from "../../core/network/index.ts";
+import { systemCode } from "../errors.ts";
 import { isRecord, parsed } from "../json.ts";
 import { Cleaner } from "./cleaner.ts";
 import { RECORDED_MEDIA, RECORDED_PARTS, type RecordedFrame, requestLine, uploadMark } from "./recorded-values.ts";
@@ -50,13 +52,10 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const server = createServer((incoming, outgoing) => void recording.serve(incoming, outgoing));
   server.requestTimeout = 0;
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject).listen({ port: options.port, host: "127.0.0.1" }, resolve);
-    });
+    await once(server.listen({ port: options.port, host: "127.0.0.1" }), "listening");
   } catch (cause) {
     await Promise.all([file.close(), forwarder.close(), media?.close()]);
-    const why =
-      (cause as NodeJS.ErrnoException).code === "EADDRINUSE" ? "is in use by another program" : "cannot be used";
+    const why = systemCode(cause) === "EADDRINUSE" ? "is in use by another program" : "cannot be used";
     throw new RecordingError(`Port ${options.port} on 127.0.0.1 ${why}; use 0 for any free port.`, { cause });
   }
   const { port } = server.address() as AddressInfo;
@@ -81,7 +80,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
 interface Parts {
   readonly file: RecordingFile;
   readonly forwarder: Forwarder;
-  readonly media: MediaKeeper | null;
+  readonly media: ReturnType<typeof openMediaKeeper> | null;
   readonly say: (text: string) => void;
 }
 
@@ -92,7 +91,7 @@ class Recording {
   readonly #parts: Parts;
   readonly #cleaner: Cleaner;
   readonly #open = new Set<Promise<void>>();
-  readonly #said = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(base: { readonly href: string; readonly origin: string }, parts: Parts) {
     this.#base = base;
@@ -139,7 +138,7 @@ class Recording {
   async #pass(incoming: IncomingMessage, outgoing: ServerResponse, target: URL, path: string): Promise<Seen | null> {
     const { method = "GET", headers } = incoming;
     const isUpload = /^multipart\//i.test(headers["content-type"] ?? "");
-    const upload = isUpload ? new UploadHash(headers) : null;
+    const upload = isUpload ? uploadHash(headers) : null;
     const sent = new Gathered();
     const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
     const see = (chunk: Buffer) => (upload === null ? sent.add(chunk) : upload.add(chunk));
@@ -154,30 +153,22 @@ class Recording {
     this.#cleaner.learnAnswer(answer.headers);
     outgoing.writeHead(answer.statusCode, passedOn(answer.headers));
     outgoing.flushHeaders();
-    const came = new Gathered();
-    answer.body.on("data", (chunk: Buffer) => came.add(chunk));
+    const received = new Gathered();
+    answer.body.on("data", (chunk: Buffer) => received.add(chunk));
     const isWhole = await pipeline(answer.body, outgoing).then(
       () => true,
       () => false,
     );
     // The caller disconnected, so the service did not cut the answer.
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
-    const [body, said] = [sent.text(), came.text()];
-    if (body === null || said === null) {
+    const [body, text] = [sent.text(), received.text()];
+    if (body === null || text === null) {
       this.#say(`${method} ${this.#cleaner.text(path)} was not recorded: a body exceeds ${MOST_BYTES} bytes.`);
       return null;
     }
+    const sha256 = (await upload?.digest()) ?? null;
     const { statusCode: status } = answer;
-    return {
-      method,
-      path,
-      body,
-      sha256: (await upload?.digest()) ?? null,
-      status,
-      headers: answer.headers,
-      answer: said,
-      cut: !isWhole,
-    };
+    return { method, path, body, sha256, status, headers: answer.headers, answer: text, cut: !isWhole };
   }
 
   async #record(seen: Seen): Promise<void> {
@@ -191,8 +182,8 @@ class Recording {
   }
 
   #say(text: string): void {
-    if (this.#said.has(text) || this.#said.size > 1000) return;
-    this.#said.add(text);
+    if (this.#reported.has(text) || this.#reported.size > 1000) return;
+    this.#reported.add(text);
     this.#parts.say(text);
   }
 }
@@ -228,23 +219,13 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
   return Object.fromEntries(kept);
 }
 
-interface MediaKeeper {
-  keep(asset: string, url: string): void;
-  close(): Promise<void>;
-}
-
-function openMediaKeeper(
-  folder: string,
-  baseUrl: string,
-  file: RecordingFile,
-  say: (text: string) => void,
-): MediaKeeper {
+function openMediaKeeper(folder: string, baseUrl: string, file: RecordingFile, say: (text: string) => void) {
   const client = createClient({ baseUrl, apiKey: null });
   const media = join(folder, RECORDED_MEDIA);
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   let fetching: Promise<void> = Promise.resolve();
 
-  async function fetchOne(asset: string, url: string): Promise<void> {
+  async function fetchAsset(asset: string, url: string): Promise<void> {
     await mkdir(media, { recursive: true, mode: 0o700 });
     const part = join(media, `.part-${process.pid}`);
     try {
@@ -259,13 +240,13 @@ function openMediaKeeper(
   }
 
   return {
-    keep(named, url) {
-      const asset = cleanId(named);
-      if (asset === null || asked.has(asset) || file.hasAsset(asset)) return;
-      asked.add(asset);
-      fetching = fetching.then(() => fetchOne(asset, url));
+    keep(id: string, url: string): void {
+      const asset = cleanId(id);
+      if (asset === null || requested.has(asset) || file.hasAsset(asset)) return;
+      requested.add(asset);
+      fetching = fetching.then(() => fetchAsset(asset, url));
     },
-    async close() {
+    async close(): Promise<void> {
       await fetching;
       await client.close();
     },
@@ -273,34 +254,27 @@ function openMediaKeeper(
 }
 
 /** Hashes the part named `file` of a multipart body without storing the part. */
-class UploadHash {
-  readonly #parser: InstanceType<typeof Busboy> | null;
-  readonly #over: Promise<unknown>;
-  #digest: string | null = null;
-
-  constructor(headers: IncomingHttpHeaders) {
-    this.#parser = parserOf(headers);
-    this.#over = this.#parser === null ? Promise.resolve() : finished(this.#parser).catch(() => undefined);
-    this.#parser?.on("file", (name: string, part: Readable) => {
-      if (name !== "file" || this.#digest !== null) return void part.resume();
-      const hash = createHash("sha256");
-      part.on("data", (chunk: Buffer) => hash.update(chunk));
-      part.once("end", () => {
-        this.#digest ??= hash.digest("hex");
-      });
-      part.once("error", () => undefined);
+function uploadHash(headers: IncomingHttpHeaders) {
+  const parser = parserOf(headers);
+  const parsing = parser && finished(parser).catch(() => undefined);
+  let digest: string | null = null;
+  parser?.on("file", (name: string, part: Readable) => {
+    if (name !== "file" || digest !== null) return void part.resume();
+    const hash = createHash("sha256");
+    part.on("data", (chunk: Buffer) => hash.update(chunk));
+    part.once("end", () => {
+      digest ??= hash.digest("hex");
     });
-  }
-
-  add(chunk: Uint8Array): void {
-    this.#parser?.write(chunk);
-  }
-
-  async digest(): Promise<string | null> {
-    this.#parser?.end();
-    await this.#over;
-    return this.#digest;
-  }
+    part.once("error", () => undefined);
+  });
+  return {
+    add: (chunk: Uint8Array): void => void parser?.write(chunk),
+    async digest(): Promise<string | null> {
+      parser?.end();
+      await parsing;
+      return digest;
+    },
+  };
 }
 
 function parserOf(headers: IncomingHttpHeaders) {
@@ -332,13 +306,13 @@ export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const mark = sha256 === null ? null : uploadMark(sha256);
   const handle = mark === null ? null : learnUpload(seen, cleaner, mark);
   const body = mark ?? cleaner.request(seen.body);
-  const said = answerOf(seen, cleaner);
-  if (said === null) return null;
+  const response = responseOf(seen, cleaner);
+  if (response === null) return null;
   const sent = { ...(body !== undefined && { body }), ...(handle !== null && { handle }) };
-  return { request, ...sent, status, headers: cleaner.headers(seen.headers), ...said };
+  return { request, ...sent, status, headers: cleaner.headers(seen.headers), ...response };
 }
 
-function answerOf(
+function responseOf(
   { headers, answer, cut }: Seen,
   cleaner: Cleaner,
 ): Pick<RecordedLine, "answer" | "text" | "events" | "cut"> | null {
@@ -358,29 +332,23 @@ function framesOf(text: string, cleaner: Cleaner): RecordedFrame[] {
     for (const [, name = "", value = ""] of frame.matchAll(/^(event|id|data|retry):? ?(.*)$/gm)) {
       fields.set(name, fields.has(name) ? `${fields.get(name)}\n${value}` : value);
     }
-    const data = fields.get("data");
     if (fields.size === 0) return [];
-    const [event, id, retry] = ["event", "id", "retry"].map((name) => fields.get(name));
-    return [
-      {
-        ...(event !== undefined && { event: cleaner.text(event) }),
-        ...(id !== undefined && { id: cleaner.text(id) }),
-        ...(retry !== undefined && { retry: cleaner.text(retry) }),
-        ...(data !== undefined && { data: cleaner.answer(data) ?? cleaner.text(data) }),
-      },
-    ];
+    const cleaned = [...fields].map(([name, value]) => {
+      return [name, (name === "data" ? cleaner.answer(value) : undefined) ?? cleaner.text(value)];
+    });
+    return [Object.fromEntries(cleaned)];
   });
 }
 
 function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): string | null {
   if (status < 200 || status > 299) return null;
-  const said = parsed(answer);
-  return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
+  const file = parsed(answer);
+  return isRecord(file) && typeof file.url === "string" ? cleaner.learnUpload(file.url, mark) : null;
 }
 
 function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
-  const said = status === 200 ? parsed(answer) : null;
-  return (isRecord(said) && Array.isArray(said.outputs) ? said.outputs : []).flatMap((output: unknown) => {
+  const job = status === 200 ? parsed(answer) : null;
+  return (isRecord(job) && Array.isArray(job.outputs) ? job.outputs : []).flatMap((output: unknown) => {
     const isThere = isRecord(output) && typeof output.asset_id === "string" && typeof output.url === "string";
     return isThere ? [{ asset: output.asset_id as string, url: output.url as string }] : [];
   });

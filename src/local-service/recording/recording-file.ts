@@ -27,10 +27,16 @@ const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
+interface Opened {
+  readonly file: FileHandle;
+  readonly lock: FolderLock;
+  readonly path: string;
+}
+
 /** Only one process at a time can open a recording for writing. */
 export class RecordingFile {
   readonly #file: FileHandle;
-  #lock: FolderLock | null = null;
+  readonly #lock: FolderLock;
   readonly #startedAt: number;
   #sizeBytes: number;
   /** The last response to each request. An identical response is not written again. */
@@ -41,41 +47,34 @@ export class RecordingFile {
   #writing: Promise<void> = Promise.resolve();
   #failure: unknown = null;
 
-  private constructor(file: FileHandle, startedAt: number, sizeBytes: number) {
+  private constructor(file: FileHandle, lock: FolderLock, startedAt: number, sizeBytes: number) {
     this.#file = file;
+    this.#lock = lock;
     this.#startedAt = startedAt;
     this.#sizeBytes = sizeBytes;
   }
 
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, RECORDING_FILE);
     const lock = lockedFor(folder);
+    let file: FileHandle | undefined;
     try {
       lock.announce({});
-      const recording = await RecordingFile.#open(join(folder, RECORDING_FILE), service, now);
-      recording.#lock = lock;
-      return recording;
+      const found = await lstat(path).catch(() => null);
+      if (found !== null && !found.isFile())
+        throw new RecordingError(`${path} exists but is not a regular file; use another folder.`);
+      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
+      file = await open(path, flags, 0o600);
+      return await RecordingFile.#resume({ file, lock, path }, service, now);
     } catch (error) {
+      await file?.close();
       lock.release();
       throw error;
     }
   }
 
-  static async #open(path: string, service: string, now: number): Promise<RecordingFile> {
-    const found = await lstat(path).catch(() => null);
-    if (found !== null && !found.isFile())
-      throw new RecordingError(`${path} exists but is not a regular file; use another folder.`);
-    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
-    const file = await open(path, flags, 0o600);
-    try {
-      return await RecordingFile.#resume(file, path, service, now);
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
-  }
-
-  static async #resume(file: FileHandle, path: string, service: string, now: number): Promise<RecordingFile> {
+  static async #resume({ file, lock, path }: Opened, service: string, now: number): Promise<RecordingFile> {
     const { size } = await file.stat();
     if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes; use another folder.`);
     const bytes = await file.readFile();
@@ -84,19 +83,17 @@ export class RecordingFile {
     if (whole < bytes.length) await file.truncate(whole);
     const [first, ...lines] = bytes.subarray(0, whole).toString("utf8").split("\n");
     if (first === undefined || first === "") {
-      const recording = new RecordingFile(file, now, 0);
+      const recording = new RecordingFile(file, lock, now, 0);
       await recording.#append({ recording: RECORDING_VERSION, service, started_at: new Date(now).toISOString() });
       return recording;
     }
     const head = (parsed(first) ?? {}) as { recording?: unknown; service?: unknown; started_at?: string };
     if (head.recording !== RECORDING_VERSION)
       throw new RecordingError(`${path} is not a recording of version ${RECORDING_VERSION}; use another folder.`);
-    if (head.service !== service) {
-      throw new RecordingError(
-        `${path} is a recording of ${String(head.service)}, not of ${service}; use another folder.`,
-      );
-    }
-    const recording = new RecordingFile(file, Date.parse(head.started_at ?? "") || now, whole);
+    const found = String(head.service);
+    if (found !== service)
+      throw new RecordingError(`${path} is a recording of ${found}, not of ${service}; use another folder.`);
+    const recording = new RecordingFile(file, lock, Date.parse(head.started_at ?? "") || now, whole);
     for (const line of lines) if (line !== "") recording.#remember(parsed(line));
     return recording;
   }
@@ -127,7 +124,7 @@ export class RecordingFile {
       await this.#file.sync();
     } finally {
       await this.#file.close();
-      this.#lock?.release();
+      this.#lock.release();
     }
   }
 
@@ -174,14 +171,10 @@ function lockedFor(folder: string): FolderLock {
     const why = (cause as Error).message;
     throw new RecordingError(`Cannot record to ${folder} (${why}); use another folder.`, { cause });
   }
-  if (lock === null) throw inUse(folder);
-  return lock;
-}
-
-function inUse(folder: string): RecordingError {
+  if (lock !== null) return lock;
   const holder = holderOf(folder, LOCK);
   const who = holder === null ? "Another process" : `Process ${holder.pid}`;
-  return new RecordingError(`${who} is recording to ${folder}; stop that process, or use another folder.`);
+  throw new RecordingError(`${who} is recording to ${folder}; stop that process, or use another folder.`);
 }
 
 function submittedJob({ request, status, answer }: RecordedLine): string | null {
@@ -193,6 +186,6 @@ function submittedJob({ request, status, answer }: RecordedLine): string | null 
 const requestKey = ({ request, body }: RecordedLine) => `${request}\n${JSON.stringify(body ?? null)}`;
 
 function answerKey({ status, handle, answer, text, events, cut }: RecordedLine): string {
-  const said = JSON.stringify(answer ?? null, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value));
-  return JSON.stringify([status, handle, said, text, events, cut]);
+  const stable = JSON.stringify(answer ?? null, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value));
+  return JSON.stringify([status, handle, stable, text, events, cut]);
 }

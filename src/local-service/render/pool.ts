@@ -9,9 +9,7 @@ import {
 } from "./contract.ts";
 
 /** Counts running decodes, because terminating a thread during a decode would be reported as a memory leak. */
-export interface DecodeGate {
-  readonly cells: Int32Array<SharedArrayBuffer>;
-}
+export type DecodeGate = Int32Array<SharedArrayBuffer>;
 
 const PENDING = 0;
 const CLOSING = 1;
@@ -19,27 +17,27 @@ const CLOSING = 1;
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {
-  return { cells: new Int32Array(new SharedArrayBuffer(8)) };
+  return new Int32Array(new SharedArrayBuffer(8));
 }
 
 /** Runs `work`. If the thread is closing, never resolves. */
-export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
-  Atomics.add(cells, PENDING, 1);
+export async function passGate<T>(gate: DecodeGate, work: () => Promise<T>): Promise<T> {
+  Atomics.add(gate, PENDING, 1);
   try {
-    if (Atomics.load(cells, CLOSING) === 0) return await work();
+    if (Atomics.load(gate, CLOSING) === 0) return await work();
   } finally {
-    Atomics.sub(cells, PENDING, 1);
-    Atomics.notify(cells, PENDING);
+    Atomics.sub(gate, PENDING, 1);
+    Atomics.notify(gate, PENDING);
   }
   return new Promise<never>(() => {});
 }
 
-export async function closeGate({ cells }: DecodeGate): Promise<void> {
-  Atomics.store(cells, CLOSING, 1);
+export async function closeGate(gate: DecodeGate): Promise<void> {
+  Atomics.store(gate, CLOSING, 1);
   for (;;) {
-    const pending = Atomics.load(cells, PENDING);
+    const pending = Atomics.load(gate, PENDING);
     if (pending === 0) return;
-    const outcome = await Atomics.waitAsync(cells, PENDING, pending, LONGEST_DECODE_MS).value;
+    const outcome = await Atomics.waitAsync(gate, PENDING, pending, LONGEST_DECODE_MS).value;
     if (outcome === "timed-out") return;
   }
 }
@@ -49,17 +47,12 @@ export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
 
-export interface TaskResults {
-  readonly render: RenderResult;
-  readonly probe: ProbeResult;
-}
+export type Result = RenderResult | ProbeResult;
 
 export type Reply =
   | { readonly type: "progress"; readonly fraction: number }
-  | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
+  | { readonly type: "done"; readonly result: Result }
   | { readonly type: "failed"; readonly code: RenderErrorCode; readonly message: string };
-
-type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
   /** Counted from the start of the task. Default: no limit. */
@@ -175,9 +168,9 @@ export class WorkerPool {
 
   #lost(lane: Lane, cause: unknown): void {
     if (!this.#lanes.delete(lane)) return;
-    const said = cause instanceof Error ? `: ${cause.message}` : "";
+    const why = cause instanceof Error ? `: ${cause.message}` : "";
     if (lane.current) {
-      const message = `the render worker stopped unexpectedly${said}; submit the request again`;
+      const message = `the render worker stopped unexpectedly${why}; submit the request again`;
       complete(lane.current, new RenderError("RENDER_WORKER_LOST", message, { cause }));
     }
     lane.current = null;

@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { parentPort } from "node:worker_threads";
 import { inputError, RenderError, type RenderRequest, type RenderResult } from "./contract.ts";
-import type { Reply, Task, TaskResults } from "./pool.ts";
+import type { Reply, Result, Task } from "./pool.ts";
 import { probeFile } from "./probe/probe-file.ts";
 
 const port = parentPort;
@@ -16,7 +16,7 @@ port.on("message", (task: Task) => {
   );
 });
 
-async function perform(task: Task): Promise<TaskResults[Task["type"]]> {
+async function perform(task: Task): Promise<Result> {
   switch (task.type) {
     case "probe":
       return probeFile(task.path);

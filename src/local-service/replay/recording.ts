@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalServiceError } from "../errors.ts";
+import { LocalServiceError, systemCode } from "../errors.ts";
 import { parsed } from "../json.ts";
 import {
   RECORDING_FILE,
@@ -30,7 +30,7 @@ const MOST_LINES = 1_000_000;
  */
 export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
-  const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
+  const lines = readPlainFile(path, folder).toString("utf8").split("\n");
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));
@@ -64,18 +64,17 @@ export function openPlainFile(path: string): number {
   throw new Error("the path is not a regular file");
 }
 
-function readPlainFile(path: string, mostBytes: number, folder: string): Buffer {
+function readPlainFile(path: string, folder: string): Buffer {
   let file: number;
   try {
     file = openPlainFile(path);
   } catch (cause) {
-    const what =
-      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "the file does not exist" : String((cause as Error).message);
+    const what = systemCode(cause) === "ENOENT" ? "the file does not exist" : (cause as Error).message;
     throw unusable(path, `${what}. Make a recording: showrunner record ${folder}`, cause);
   }
   try {
     const { size } = fstatSync(file);
-    if (size > mostBytes) throw unusable(path, `the file is larger than ${mostBytes} bytes`);
+    if (size > MOST_BYTES) throw unusable(path, `the file is larger than ${MOST_BYTES} bytes`);
     return readFileSync(file);
   } finally {
     closeSync(file);

@@ -9,7 +9,7 @@ import {
 import type { Recording } from "./recording.ts";
 
 interface Sequence {
-  readonly answers: readonly RecordedAnswer[];
+  readonly answers: RecordedAnswer[];
   position: number;
 }
 
@@ -18,7 +18,7 @@ const SUBMIT = /^POST \/models\/[^/?]+$/;
 
 export class ReplayBook {
   readonly #recording: Recording;
-  readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
+  readonly #sequences = new Map<string, Sequence>();
   readonly #jobs = new Map<string, RecordedJob>();
   readonly #ids = new Set<string>();
   readonly #counts = new Map<string, number>();
@@ -39,8 +39,8 @@ export class ReplayBook {
 
   /** Returns the next recorded response to a request. After the last response, repeats it. */
   next(request: string, body: unknown): RecordedAnswer | null {
-    const sequence = this.#find(request, body);
-    if (sequence === null) return null;
+    const sequence = this.#sequences.get(keyOf(request, body));
+    if (sequence === undefined) return null;
     const answer = sequence.answers[sequence.position] ?? sequence.answers.at(-1)!;
     sequence.position += 1;
     return answer;
@@ -54,8 +54,8 @@ export class ReplayBook {
     body: unknown,
     now: number,
   ): { readonly answer: RecordedAnswer; readonly job: ReplayedJob | null } | null {
-    const sequence = this.#find(request, body);
-    if (sequence === null) return null;
+    const sequence = this.#sequences.get(keyOf(request, body));
+    if (sequence === undefined) return null;
     const due = sequence.answers[sequence.position];
     sequence.position += 1;
     const made = sequence.answers.filter((answer) => ackedJob(answer) !== null);
@@ -99,10 +99,6 @@ export class ReplayBook {
     const job = new ReplayedJob(recorded, count, now, { startedAt, atMs: answer.at_ms });
     this.#replayed.set(job.jobId, job);
     return job;
-  }
-
-  #find(request: string, body: unknown): Sequence | null {
-    return this.#sequences.get(keyOf(request, body)) ?? null;
   }
 
   #sequence({ request, body }: RecordedAnswer) {
@@ -162,7 +158,7 @@ function own(record: Readonly<Record<string, unknown>>, name: string): unknown {
 }
 
 /** `fast` answers each request with the next response; `real` waits as long as the recorded service did. */
-export type ReplaySpeed = "fast" | "real";
+type ReplaySpeed = "fast" | "real";
 
 interface RecordedJob {
   readonly jobId: string;
@@ -224,7 +220,8 @@ export class ReplayedJob {
   /** Returns whether the recording ran out of responses before the job ended. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
-    const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
+    const isPast =
+      speed === "real" ? answers.every((answer) => this.dueAt(answer) <= now) : this.#position >= answers.length;
     return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
@@ -252,9 +249,9 @@ export class ReplayedJob {
 const ENDS = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
 function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
-  const said = [answer, ...(events ?? []).map(({ data }) => data)];
+  const bodies = [answer, ...(events ?? []).map(({ data }) => data)];
   const isGone = status >= 400 && status < 500 && status !== 429;
-  return isGone || said.some((one) => isRecord(one) && ENDS.has(String(one.status)));
+  return isGone || bodies.some((body) => isRecord(body) && ENDS.has(String(body.status)));
 }
 
 export function recordedId(id: string): string {

@@ -3,11 +3,12 @@ import { closeSync, createReadStream, createWriteStream, fstatSync, openSync, re
 import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type Answer, type Call, type Endpoint, noContent } from "../http/call.ts";
+import { type Answer, type Call, type Endpoint, noContent, ok } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { refuse } from "../http/refusal.ts";
 import { isRecord } from "../json.ts";
 import type { Served } from "../media/download.ts";
+import type { NormalOptions } from "../options.ts";
 import {
   mapTexts,
   OUTPUT_URL,
@@ -23,13 +24,13 @@ import { type Placeholder, writePlaceholder } from "../render/placeholder.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { STREAM_HEADERS } from "../stream/open-streams.ts";
 import { openPlainFile, type Recording } from "./recording.ts";
-import { ReplayBook, type ReplayedJob, type ReplaySpeed, recordedId } from "./replay-book.ts";
+import { ReplayBook, type ReplayedJob, recordedId } from "./replay-book.ts";
 
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
   const media = createReplayedMedia(replay.recording, service);
-  return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
+  return { answer: new Replayer(replay, service, media).answer, file: media.file };
 }
 
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
@@ -40,27 +41,20 @@ export function withReplay(faults: Interceptor, replay: ReturnType<typeof openRe
   };
 }
 
-interface ReplayOptions {
-  readonly speed: ReplaySpeed;
-  readonly orLocal: boolean;
-}
-
 /** Answers requests from a recording. Leaves uploads, keys and webhooks to the local service. */
 class Replayer {
-  readonly #book: ReplayBook;
-  readonly #recording: Recording;
+  readonly #replay: NonNullable<NormalOptions["replay"]>;
   readonly #service: ServiceContext;
   readonly #media: ReplayedMedia;
-  readonly #options: ReplayOptions;
+  readonly #book: ReplayBook;
   readonly #hashOfUpload: (url: string) => string | null;
   readonly #keys = new Map<string, { readonly model: string; readonly ack: Answer & { readonly is: "json" } }>();
 
-  constructor(recording: Recording, service: ServiceContext, media: ReplayedMedia, options: ReplayOptions) {
-    this.#recording = recording;
-    this.#book = new ReplayBook(recording);
+  constructor(replay: NonNullable<NormalOptions["replay"]>, service: ServiceContext, media: ReplayedMedia) {
+    this.#replay = replay;
     this.#service = service;
     this.#media = media;
-    this.#options = options;
+    this.#book = new ReplayBook(replay.recording);
     this.#hashOfUpload = createUploadHashes(service);
   }
 
@@ -85,10 +79,10 @@ class Replayer {
     const job = this.#book.job(call.param("job_id"), now);
     if (job === null) return this.#notRecorded(request, undefined);
     const part = below.split("/")[3] ?? "";
-    const { speed } = this.#options;
+    const { speed } = this.#replay;
     const isSame = (answer: RecordedAnswer) => partOf(answer) === part && answer.request.startsWith(`${call.method} `);
     const isRead = call.method === "GET" && (part === "status" || part === "");
-    if (isRead && speed === "real" && job.isEarly((one) => isSame(one) || statusAnswer(one) !== null, now))
+    if (isRead && speed === "real" && job.isEarly((answer) => isSame(answer) || statusAnswer(answer) !== null, now))
       return this.#asSubmitted(job, part);
     if (isRead && job.isCutOff(speed, now)) throw this.#cutOff(request, job);
     const isOpen = part === "stream" && speed === "real";
@@ -96,7 +90,7 @@ class Replayer {
     if (answer !== null) return this.#given(answer, job, call);
     // A job that was recorded with a stream may be polled, and vice versa.
     if (call.method === "GET" && part === "status") {
-      const status = job.next((one) => statusAnswer(one) !== null, speed, now);
+      const status = job.next((answer) => statusAnswer(answer) !== null, speed, now);
       if (status !== null) return this.#given(statusAnswer(status)!, job, call);
     }
     const stream = call.method === "GET" && part === "stream" ? streamAnswer(job.recorded.answers) : null;
@@ -104,9 +98,8 @@ class Replayer {
   }
 
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
-    const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
-    return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
+    return ok({ job_id: jobId, status: "IN_QUEUE", ...more });
   }
 
   /** Refuses to continue a job whose end was not recorded. Otherwise, clients would poll it forever. */
@@ -114,7 +107,7 @@ class Replayer {
     this.#service.metrics.unrecorded(request);
     return refuse(
       "GONE",
-      `The recording ${this.#where()} stops before job ${jobId} ends. Record the entire run: showrunner record ${this.#recording.folder}.`,
+      `The recording ${this.#where()} stops before job ${jobId} ends. Record the entire run: showrunner record ${this.#replay.recording.folder}.`,
     );
   }
 
@@ -151,7 +144,7 @@ class Replayer {
   async #given(recorded: RecordedAnswer, job: ReplayedJob | null, call: Call): Promise<Answer> {
     const { status, events, text } = recorded;
     const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
-    const dueAt = job !== null && this.#options.speed === "real" ? job.dueAt(recorded) : 0;
+    const dueAt = job !== null && this.#replay.speed === "real" ? job.dueAt(recorded) : 0;
     if (events !== undefined) return sendRecordedStream(recorded, personal, call, { ...this.#service, dueAt });
     if (status === 204 || status === 205 || status === 304 || call.method === "HEAD") return { ...noContent, status };
     const headers = this.#headersOf(recorded, personal);
@@ -166,12 +159,12 @@ class Replayer {
     return {
       ...own,
       ...(location !== undefined && { location: String(personal(location)) }),
-      ...(wait !== undefined && { "retry-after": this.#options.speed === "real" ? wait : "0" }),
+      ...(wait !== undefined && { "retry-after": this.#replay.speed === "real" ? wait : "0" }),
     };
   }
 
   #atOnce(answer: unknown): unknown {
-    if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
+    if (this.#replay.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
     return { ...answer, error: { ...answer.error, retry_after: 0 } };
   }
@@ -185,18 +178,18 @@ class Replayer {
   }
 
   #notRecorded(request: string, body: unknown): null {
-    if (this.#options.orLocal) return null;
+    if (this.#replay.orLocal) return null;
     const differs = this.#book.nearest(request, body);
     const how = differs.length === 0 ? "" : `; the most similar recorded request differs in ${differs.join(", ")}`;
     this.#service.metrics.unrecorded(`${request}${how}`);
     throw refuse(
       "NOT_FOUND",
-      `${request} is not in the recording ${this.#where()}${how}. Record it: showrunner record ${this.#recording.folder}, or replay with --or-local.`,
+      `${request} is not in the recording ${this.#where()}${how}. Record it: showrunner record ${this.#replay.recording.folder}, or replay with --or-local.`,
     );
   }
 
   #where(): string {
-    const { folder, service, tornLine } = this.#recording;
+    const { folder, service, tornLine } = this.#replay.recording;
     return `${folder} of ${service}${tornLine === null ? "" : ` (its last line, ${tornLine}, is cut off)`}`;
   }
 }
@@ -245,30 +238,33 @@ function sendRecordedStream(
   if (dueAt <= clock.now()) send();
   else {
     outgoing.flushHeaders();
+    const stopWaiting = () => {
+      leave();
+      cancel();
+    };
     const leave = streams.add({
-      wakeOn: (wake) => clock.at(dueAt, wake),
-      onWake: () => {
-        leave();
-        send();
-      },
       keepAlive: (comment) => void outgoing.write(comment),
       shutDown: () => {
-        leave();
+        stopWaiting();
         outgoing.end();
       },
     });
-    outgoing.once("close", leave);
+    const cancel = clock.at(dueAt, () => {
+      leave();
+      send();
+    });
+    outgoing.once("close", stopWaiting);
   }
   return { is: "sent", status };
 }
 
 function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: unknown) => unknown): string {
-  const said = typeof data === "string" ? data : JSON.stringify(personal(data));
+  const text = typeof data === "string" ? data : JSON.stringify(personal(data));
   const lines = [
     ...(event === undefined ? [] : [`event: ${event}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(retry === undefined ? [] : [`retry: ${retry}`]),
-    ...(said === undefined ? [] : said.split(/\r\n|\r|\n/).map((line) => `data: ${line}`)),
+    ...(text === undefined ? [] : text.split(/\r\n|\r|\n/).map((line) => `data: ${line}`)),
   ];
   return `${lines.join("\n")}\n\n`;
 }
@@ -290,15 +286,9 @@ function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null
   return { ...last, answer: undefined, events: [...frames, end], cut: undefined };
 }
 
-interface ReplayedMedia {
-  urlOf(output: Readonly<Record<string, unknown>>): string;
-  file(id: string): Promise<Served | null>;
-}
+type ReplayedMedia = ReturnType<typeof createReplayedMedia>;
 
-function createReplayedMedia(
-  recording: Recording,
-  { presigner, clock, dataDir, options }: ServiceContext,
-): ReplayedMedia {
+function createReplayedMedia(recording: Recording, { presigner, clock, dataDir, options }: ServiceContext) {
   const outputs = new Map<string, { readonly asset: RecordedAsset | undefined; readonly placeholder: Placeholder }>();
   const making = new Map<string, Promise<string>>();
   const folder = dataDir.absolute("replayed");
@@ -307,19 +297,19 @@ function createReplayedMedia(
     const path = join(folder, id);
     const known = making.get(id);
     if (known !== undefined) return known;
-    const made = (async () => {
+    const writing = (async () => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await write(`${path}.part`);
       await rename(`${path}.part`, path);
       return path;
     })();
-    making.set(id, made);
-    made.catch(() => making.delete(id));
-    return made;
+    making.set(id, writing);
+    writing.catch(() => making.delete(id));
+    return writing;
   }
 
   return {
-    urlOf(output) {
+    urlOf(output: Readonly<Record<string, unknown>>): string {
       const named = typeof output.asset_id === "string" ? output.asset_id : "";
       // A repeated job has new ids, but the same bytes.
       const asset = recording.assets.get(named) ?? recording.assets.get(recordedId(named));
@@ -330,7 +320,7 @@ function createReplayedMedia(
       outputs.set(id, { asset, placeholder: placeholderOf(output, id) });
       return presigner.sign(`/replayed/${id}`, clock.now() + options.urlLifeMs);
     },
-    async file(id) {
+    async file(id: string): Promise<Served | null> {
       const output = outputs.get(id);
       if (output === undefined) return null;
       const { asset, placeholder } = output;

@@ -4,7 +4,7 @@ import type { Work } from "../catalog/model.ts";
 import type { DataDir } from "../data-dir.ts";
 import type { ForcedEnd } from "../faults/engine.ts";
 import type { ErrorBody } from "../http/refusal.ts";
-import { canMove, failure, type JobOutcome, type OutputEnd, outcomeOf } from "../lifecycle/job.ts";
+import { failure, isTerminal, type JobOutcome, outcomeOf } from "../lifecycle/job.ts";
 import type { FoundMedia } from "../media/resolve.ts";
 import {
   inputError,
@@ -15,7 +15,7 @@ import {
   type VoiceProfile,
 } from "../render/contract.ts";
 import type { ServiceParts } from "../service-parts.ts";
-import { type JobRow, voiceId as newVoiceId, type OutputRow, type VoiceRow } from "../store/rows.ts";
+import { type JobRow, voiceId as newVoiceId, type OutputRow } from "../store/rows.ts";
 
 /** The error of a job that failed for a reason other than its input. */
 export const WORK_FAILED: ErrorBody = {
@@ -32,20 +32,17 @@ function errorOf(error: unknown, strict: boolean): ErrorBody {
   return { code: "INVALID_ARGUMENT", message: `The input could not be used${why}`, retryable: false };
 }
 
-function endOf(rendered: Rendered, position: number, forced: ForcedEnd, strict: boolean): OutputEnd {
-  const wanted = forced.outputs.get(position);
-  if (wanted) return { ok: false, error: wanted };
-  return rendered.ok ? { ok: true } : { ok: false, error: errorOf(rendered.error, strict) };
-}
-
 const EMPTY = { contentType: null, width: null, height: null, durationMs: null, fps: null, sizeBytes: null };
 
-function outputRow(job: JobRow, position: number, rendered: Rendered, end: OutputEnd, dataDir: DataDir): OutputRow {
+function outputRow(
+  job: JobRow,
+  position: number,
+  rendered: Rendered,
+  error: ErrorBody | null,
+  dataDir: DataDir,
+): OutputRow {
   const base = { jobSeq: job.seq, position, fpsShownAt: null, assetId: null, voiceId: null, path: null };
-  if (!end.ok || !rendered.ok) {
-    const error = end.ok ? WORK_FAILED : end.error;
-    return { ...base, ...EMPTY, status: "FAILED", error: JSON.stringify(error) };
-  }
+  if (!rendered.ok || error !== null) return { ...base, ...EMPTY, status: "FAILED", error: JSON.stringify(error) };
   const { result, assetId } = rendered;
   const isVoice = result.voice !== null;
   const { contentType, width, height, durationMs, fps, sizeBytes } = result;
@@ -64,17 +61,9 @@ export function jobFinisher(
     if (row.voiceId === null || !rendered.ok || rendered.result.voice === null) return;
     const name = (JSON.parse(job.input) as { name?: string }).name ?? rendered.result.voice.label;
     const { workspaceId, ownerId, seq: jobSeq } = job;
+    const { voiceId } = row;
     const profile = JSON.stringify(rendered.result.voice);
-    const voice: VoiceRow = {
-      voiceId: row.voiceId,
-      workspaceId,
-      ownerId,
-      jobSeq,
-      name,
-      profile,
-      createdAt: clock.now(),
-    };
-    store.voices.insert(voice);
+    store.voices.insert({ voiceId, workspaceId, ownerId, jobSeq, name, profile, createdAt: clock.now() });
   }
 
   function endJob(job: JobRow, end: JobOutcome, expiresAt: number | null): void {
@@ -91,12 +80,14 @@ export function jobFinisher(
   return {
     finish(seq: number, rendered: readonly Rendered[], forced: ForcedEnd): void {
       const job = store.jobs.bySeq(seq);
-      if (!job || !canMove(job.status, "COMPLETED")) return;
-      const ends = rendered.map((item, position) => endOf(item, position, forced, options.strict));
-      const end = forced.job ? failure(job.chargedMicros, forced.job) : outcomeOf(job.chargedMicros, ends);
+      if (job?.status !== "IN_PROGRESS") return;
+      const errors = rendered.map((item, position) => {
+        return forced.outputs.get(position) ?? (item.ok ? null : errorOf(item.error, options.strict));
+      });
+      const end = forced.job ? failure(job.chargedMicros, forced.job) : outcomeOf(job.chargedMicros, errors);
       if (end.status === "COMPLETED") {
         rendered.forEach((item, position) => {
-          const row = outputRow(job, position, item, ends[position]!, dataDir);
+          const row = outputRow(job, position, item, errors[position] ?? null, dataDir);
           const fpsShownAt = forced.fpsLateMs > 0 ? clock.now() + forced.fpsLateMs : null;
           store.outputs.insert({ ...row, fpsShownAt });
           addVoice(job, row, item);
@@ -109,7 +100,7 @@ export function jobFinisher(
 
     fail(seq: number, error: ErrorBody): void {
       const job = store.jobs.bySeq(seq);
-      if (job && canMove(job.status, "FAILED")) endJob(job, failure(job.chargedMicros, error), null);
+      if (job && !isTerminal(job.status)) endJob(job, failure(job.chargedMicros, error), null);
     },
   };
 }
@@ -155,13 +146,9 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   const adapted = model?.adapt?.({ input, media }) ?? { input, rename: {} };
   const files = Object.entries(media).map(([field, found]) => [
     adapted.rename[field] ?? field,
-    found.map(
-      (file): MediaFile => ({
-        ...file,
-        path: dataDir.absolute(file.path),
-        isCaptioned: file.sourceSeq !== null,
-      }),
-    ),
+    found.map((file): MediaFile => {
+      return { ...file, path: dataDir.absolute(file.path), isCaptioned: file.sourceSeq !== null };
+    }),
   ]);
   const outputs = input["num_outputs"];
   return {

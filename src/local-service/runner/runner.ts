@@ -1,5 +1,5 @@
 import { findVoice } from "../catalog/catalog.ts";
-import { canMove, progressEvent, recoveredEvents, startedEvents } from "../lifecycle/job.ts";
+import { progressEvent, recoveredEvents, startedEvents } from "../lifecycle/job.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
 import { jobFinisher, renderJob, WORK_FAILED } from "./finish.ts";
@@ -12,8 +12,7 @@ export function createRunner(ports: ServiceParts) {
   const stopping = new AbortController();
   const active = new Set<Promise<void>>();
   const sleepers = new Set<() => void>();
-  let waiting: number[] = [];
-  let head = 0;
+  const waiting: number[] = [];
 
   const rendering = {
     renderer: ports.renderer,
@@ -26,20 +25,9 @@ export function createRunner(ports: ServiceParts) {
     voice: (voiceId: string, job: JobRow) => findVoice(store, catalog, voiceId, job),
   };
 
-  function takeNext(): number | undefined {
-    const seq = waiting[head];
-    if (seq === undefined) return undefined;
-    head += 1;
-    if (head > 1024 && head * 2 > waiting.length) {
-      waiting = waiting.slice(head);
-      head = 0;
-    }
-    return seq;
-  }
-
   function pump(): void {
     while (!stopping.signal.aborted && active.size < options.maxRunning) {
-      const seq = takeNext();
+      const seq = waiting.shift();
       if (seq === undefined) return;
       const work = run(seq)
         .catch((error: unknown) => ports.onDefect(error, ""))
@@ -72,7 +60,7 @@ export function createRunner(ports: ServiceParts) {
   function start(seq: number): JobRow | undefined {
     const job = store.jobs.bySeq(seq);
     if (!job || job.completedAt !== null) return undefined;
-    const isNew = canMove(job.status, "IN_PROGRESS");
+    const isNew = job.status === "IN_QUEUE";
     if (isNew) store.jobs.start(seq, clock.now());
     ports.record(job, isNew ? startedEvents : recoveredEvents);
     return store.jobs.bySeq(seq);

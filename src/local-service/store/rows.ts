@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import type { AnnouncedMedia, RenderKind } from "../render/contract.ts";
 
 // Rows of the tables in `SCHEMA`, which states the units.
 
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
 type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
-export type JobKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice" | "chat";
+export type JobKind = RenderKind | "chat";
 
 export interface JobRow {
   readonly seq: number;
@@ -71,7 +72,6 @@ type LogName =
   | "moderation.passed"
   | "provider.submitted"
   | "provider.error"
-  | "retry.scheduled"
   | "progress"
   | "finalizing"
   | "download.ready"
@@ -87,14 +87,10 @@ export interface NewEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export interface EventRow {
+export interface EventRow extends Omit<NewEvent, "data"> {
   readonly jobSeq: number;
   readonly id: number;
   readonly at: number;
-  readonly level: LogLevel;
-  readonly event: LogName;
-  readonly message: string;
-  readonly source: LogSource;
   readonly data: string;
 }
 
@@ -143,17 +139,12 @@ export interface TokenRow {
   readonly expiresAt: number;
 }
 
-export interface FileRow {
+export interface FileRow extends AnnouncedMedia {
   readonly fileId: string;
   readonly workspaceId: string;
   readonly ownerId: string;
   readonly url: string;
   readonly path: string;
-  readonly kind: "image" | "video" | "audio";
-  readonly contentType: string;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly durationMs: number | null;
   /** Why the file cannot be decoded, or null if it can. */
   readonly fault: string | null;
   readonly sizeBytes: number;
@@ -291,17 +282,5 @@ export const fileId = () => `file_${randomUUID()}`;
 export const keyId = () => `key_${randomBytes(9).toString("hex")}`;
 export const secret = () => randomBytes(24).toString("base64url");
 
-const POOL_BYTES = 16 * 512;
-let pool = Buffer.alloc(0);
-let used = 0;
-
-export function traceId(): string {
-  if (used >= pool.length) {
-    pool = randomBytes(POOL_BYTES);
-    used = 0;
-  }
-  used += 16;
-  return pool.toString("hex", used - 16, used);
-}
-
-export const requestId = (): string => `req_${traceId()}`;
+export const traceId = () => randomUUID().replaceAll("-", "");
+export const requestId = () => `req_${traceId()}`;

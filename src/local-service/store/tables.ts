@@ -5,7 +5,6 @@ import type {
   FileRow,
   IdempotencyRow,
   JobRow,
-  JobStatus,
   KeyRow,
   NewEvent,
   NewJobRow,
@@ -22,26 +21,20 @@ export interface Owner {
   readonly ownerId: string;
 }
 
-export interface UsageRow {
+interface UsageRow {
   readonly key: string;
   readonly jobs: number;
   readonly spentMicros: number;
   readonly requests: number;
 }
 
-export interface ChatsInFlight {
+interface ChatsInFlight {
   readonly ofWorkspace: number;
   readonly ofKey: number;
   readonly heldMicros: number;
 }
 
-export interface JobEnd {
-  readonly status: JobStatus;
-  readonly completedAt: number;
-  readonly expiresAt: number | null;
-  readonly refundedMicros: number;
-  readonly error: string | null;
-}
+type JobEnd = Pick<JobRow, "status" | "completedAt" | "expiresAt" | "refundedMicros" | "error">;
 
 const PAGE = "AND seq < ? ORDER BY seq DESC LIMIT ?";
 const OF_OWNER = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? ${PAGE}`;
@@ -81,8 +74,7 @@ export function jobTable(db: Statements) {
     usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>
       db.all<UsageRow>(usageSql(group), workspaceId, from, to),
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
-    end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
-      db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
+    end: (seq: number, end: JobEnd) => db.update("jobs", { seq, ...end }),
     /** Keeps the job's expiry, so that leftover files are still removed. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
@@ -94,7 +86,7 @@ export function jobTable(db: Statements) {
   };
 }
 
-export interface ChatFilter {
+interface ChatFilter {
   readonly start: number | null;
   readonly end: number | null;
   readonly model: string | null;
@@ -158,13 +150,7 @@ export function metaTable(db: Statements) {
   };
 }
 
-export interface JobCounts {
-  readonly total: number;
-  readonly byKey: Readonly<Record<string, number>>;
-  readonly byModel: Readonly<Record<string, number>>;
-}
-
-export function countJobs(db: Statements): JobCounts {
+export function countJobs(db: Statements) {
   const tally = (column: string) => {
     const rows = db.all<{ name: string; count: number }>(
       `SELECT ${column} AS name, count(*) AS count FROM jobs WHERE ${column} IS NOT NULL GROUP BY ${column}`,

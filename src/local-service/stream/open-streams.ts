@@ -9,7 +9,7 @@ const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
 
 export const DONE_FRAME = `event: done\ndata: ${DONE}\n\n`;
-export const KEEP_ALIVE = ": keep-alive\n\n";
+const KEEP_ALIVE = ": keep-alive\n\n";
 
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
@@ -23,7 +23,7 @@ export const logFrame = (id: number, data: unknown) => frame("log", String(id), 
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
-export interface ResumePoint {
+interface ResumePoint {
   readonly eventId: number;
   readonly sawEnd: boolean;
 }
@@ -92,24 +92,18 @@ const KEEP_ALIVE_MS = 15_000;
 /** After this time, the service ends the stream, and the client reconnects. */
 const MAX_STREAM_MS = HOUR_MS;
 
-export interface OpenStream {
-  wakeOn(wake: () => void): () => void;
-  onWake(): void;
+interface OpenStream {
   keepAlive(comment: string): void;
   shutDown(): void;
 }
 
-interface Entry {
-  readonly stream: OpenStream;
-  readonly since: number;
-}
-
 export function createOpenStreams() {
-  const open = new Set<Entry>();
+  /** When each stream was opened. */
+  const open = new Map<OpenStream, number>();
 
   const sweep = setInterval(() => {
     const oldest = performance.now() - MAX_STREAM_MS;
-    for (const { stream, since } of open) {
+    for (const [stream, since] of open) {
       if (since < oldest) stream.shutDown();
       else stream.keepAlive(KEEP_ALIVE);
     }
@@ -118,18 +112,13 @@ export function createOpenStreams() {
 
   return {
     add(stream: OpenStream): () => void {
-      const entry = { stream, since: performance.now() };
-      open.add(entry);
-      const unsubscribe = stream.wakeOn(() => stream.onWake());
-      return () => {
-        open.delete(entry);
-        unsubscribe();
-      };
+      open.set(stream, performance.now());
+      return () => void open.delete(stream);
     },
     count: () => open.size,
     shutDown(): void {
       clearInterval(sweep);
-      for (const { stream } of [...open]) stream.shutDown();
+      for (const stream of [...open.keys()]) stream.shutDown();
     },
   };
 }

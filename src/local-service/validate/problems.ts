@@ -114,30 +114,30 @@ export const MODERATION_TRIGGERS: readonly string[] = ["moderation-refused"];
 
 const FIELDS = ["prompt", "negative_prompt", "text", "name"];
 
-interface Said {
+interface ModeratedText {
   readonly field: string;
   readonly text: string;
 }
 
-function said(input: Readonly<Record<string, unknown>>): Said[] {
+function moderatedTexts(input: Readonly<Record<string, unknown>>): ModeratedText[] {
   const own = FIELDS.flatMap((name) => {
     const text = input[name];
     return typeof text === "string" ? [{ field: `input.${name}`, text }] : [];
   });
   const shots = Array.isArray(input["multi_prompt"]) ? input["multi_prompt"] : [];
-  const spoken = shots.flatMap((shot: unknown, index) => {
-    const text = typeof shot === "object" && shot !== null && "prompt" in shot ? shot.prompt : null;
+  const ofShots = shots.flatMap((shot: unknown, index) => {
+    const text = isRecord(shot) ? shot["prompt"] : null;
     return typeof text === "string" ? [{ field: `input.multi_prompt[${index}].prompt`, text }] : [];
   });
-  return [...own, ...spoken];
+  return [...own, ...ofShots];
 }
 
 export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
-  return moderateTexts(said(input), triggers);
+  return moderateTexts(moderatedTexts(input), triggers);
 }
 
 /** A trigger can name a category, as in `moderation-refused:violence`. */
-export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
+export function moderateTexts(texts: readonly ModeratedText[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();
     const word = triggers.find((trigger) => lower.includes(trigger));

@@ -67,30 +67,28 @@ export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
 /** Times are epoch milliseconds on the service's clock. */
-export interface DeliveryState {
+export interface DeliveryAttempts {
   readonly status: DeliveryStatus;
-  /** Null until the job has ended. */
-  readonly event: DeliveryEvent | null;
   /** Number of attempts started so far. It never decreases. */
   readonly attempts: number;
+  readonly lastResponseStatus: number | null;
+  readonly lastError: FailureCode | null;
+  readonly lastAttemptAt: number | null;
+}
+
+export interface DeliveryState extends DeliveryAttempts {
+  /** Null until the job has ended. */
+  readonly event: DeliveryEvent | null;
   /**
    * Number of failed attempts since the last redelivery was requested. It determines the delay before the next attempt.
    */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
-  readonly lastResponseStatus: number | null;
-  readonly lastError: FailureCode | null;
-  readonly lastAttemptAt: number | null;
   readonly nextAttemptAt: number | null;
 }
 
-export interface ReplayEntry {
+export interface ReplayEntry extends DeliveryAttempts {
   readonly requestedAt: number;
-  readonly status: DeliveryStatus;
-  readonly attempts: number;
-  readonly lastResponseStatus: number | null;
-  readonly lastError: FailureCode | null;
-  readonly lastAttemptAt: number | null;
 }
 
 export const NEW_DELIVERY: DeliveryState = {

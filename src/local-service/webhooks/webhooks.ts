@@ -6,13 +6,14 @@ import { notFound, refuse } from "../http/refusal.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
 import { balanceOf, usd } from "../money.ts";
 import { failureOf, type Message, type Outcome, testResult } from "../outbound/outbound.ts";
-import { Outbox } from "../outbound/outbox.ts";
+import { createOutbox } from "../outbound/outbox.ts";
 import { defaultWebhookBody } from "../request-bodies.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
 import {
   begin,
   type DefaultWebhookRow,
+  type DeliveryAttempts,
   type DeliveryRow,
   end,
   fire,
@@ -36,12 +37,12 @@ function laneOf(url: string): string {
 
 function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: WebhookSigner) {
   const { store, clock, views, outbound } = ports;
-  const outbox = new Outbox(ports, LIMITS, attempt);
+  const outbox = createOutbox(ports, LIMITS, attempt);
 
   /** Call this after committing the transaction that made the delivery due. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
-    if (nextAttemptAt === null || outbox.closed) return;
+    if (nextAttemptAt === null || outbox.isClosed()) return;
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
@@ -97,7 +98,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
       });
       for (const row of due) schedule(row);
     },
-    close: () => outbox.close(),
+    close: outbox.close,
   };
 }
 
@@ -158,19 +159,13 @@ export function createWebhooks(ports: ServiceParts) {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-function attemptsView({
-  status,
-  attempts,
-  lastResponseStatus,
-  lastError,
-  lastAttemptAt,
-}: Omit<ReplayEntry, "requestedAt">) {
+function attemptsView(row: DeliveryAttempts) {
   return {
-    status,
-    attempts,
-    last_response_status: lastResponseStatus,
-    last_error: lastError === null ? null : failureOf(lastError),
-    last_attempt_at: instantOrNull(lastAttemptAt),
+    status: row.status,
+    attempts: row.attempts,
+    last_response_status: row.lastResponseStatus,
+    last_error: row.lastError === null ? null : failureOf(row.lastError),
+    last_attempt_at: instantOrNull(row.lastAttemptAt),
   };
 }
 

@@ -104,8 +104,8 @@ const LEAST_LETTERS = 4;
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;
   if (typeof toolChoice === "object") return tools.find(({ name }) => name === toolChoice.name) ?? null;
-  const said = new Set(wordsOf(lastRequest(messages).slice(0, MOST_READ)));
-  const named = tools.find(({ name }) => wordsOf(name).some((word) => word.length >= LEAST_LETTERS && said.has(word)));
+  const words = new Set(wordsOf(lastRequest(messages).slice(0, MOST_READ)));
+  const named = tools.find(({ name }) => wordsOf(name).some((word) => word.length >= LEAST_LETTERS && words.has(word)));
   if (toolChoice === "required") return named ?? tools[0] ?? null;
   return messages.at(-1)?.role === "user" ? (named ?? null) : null;
 }

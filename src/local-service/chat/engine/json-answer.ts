@@ -111,8 +111,8 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
       failOnInvalidTypes: true,
       ...(tries < ATTEMPTS / 2 && { outputTransform: suit }),
     });
-    const said = judged(value, ports);
-    if (fits(said)) return { is: "value", value: said };
+    const verdict = judged(value, ports);
+    if (fits(verdict)) return { is: "value", value: verdict };
     if (fits(value)) return { is: "value", value };
   }
   return { is: "impossible", reason: "no value that matches the schema was found" };

@@ -3,7 +3,7 @@ import type { Size } from "../size.ts";
 
 export type Color = string;
 
-type Rgb = readonly [number, number, number];
+export type Rgb = readonly [red: number, green: number, blue: number];
 
 export function mix(from: Color, to: Color, amount: number): Color {
   const [a, b] = [parse(from), parse(to)];

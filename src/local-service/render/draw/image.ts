@@ -4,7 +4,7 @@ import type { RenderRequest } from "../contract.ts";
 import { loadPicture } from "../probe/probe-image.ts";
 import { imageSize, type Size } from "../size.ts";
 import { type Brief, readBrief } from "./brief.ts";
-import { alpha, type Context, drawCover, type Surface } from "./brush.ts";
+import { alpha, band, type Context, drawCover, type Surface, vertical } from "./brush.ts";
 import { drawScene } from "./scene.ts";
 
 const require = createRequire(import.meta.url);
@@ -37,11 +37,8 @@ export function drawCaption(context: Context, size: Size, prompt: string): void 
   const lines = wrap(context, text, Math.min(width - 2 * margin, letter * 34));
   const block = lines.length * letter * 1.4;
   const top = height - margin - block;
-  const shade = context.createLinearGradient(0, top - letter * 4, 0, height);
-  shade.addColorStop(0, "rgba(10, 12, 24, 0)");
-  shade.addColorStop(1, "rgba(10, 12, 24, 0.5)");
-  context.fillStyle = shade;
-  context.fillRect(0, top - letter * 4, width, height);
+  const shaded = top - letter * 4;
+  band(context, size, shaded, vertical(context, shaded, height, ["rgba(10, 12, 24, 0)", "rgba(10, 12, 24, 0.5)"]));
   context.fillStyle = "rgba(255, 255, 255, 0.92)";
   context.textBaseline = "top";
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);

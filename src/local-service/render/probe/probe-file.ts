@@ -13,9 +13,9 @@ export async function probeFile(path: string): Promise<ProbeResult> {
     announced = await announcedBy(file, format);
     return { ok: true, ...(await measure(file, format)) };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    if (announced === undefined) return { ok: false, reason: said };
-    return { ok: false, reason: `this ${announced.kind} cannot be decoded: ${said}`, announced };
+    const reason = error instanceof Error ? error.message : String(error);
+    if (announced === undefined) return { ok: false, reason };
+    return { ok: false, reason: `this ${announced.kind} cannot be decoded: ${reason}`, announced };
   }
 }
 

@@ -1,7 +1,7 @@
 import { createCanvas, type Image } from "@napi-rs/canvas";
 import { inputError, type RenderRequest } from "../contract.ts";
-import { type Color, type Context, coverOf, darker, oval, rgb, slab } from "../draw/brush.ts";
-import { faceGeometry } from "../draw/figures.ts";
+import { type Color, type Context, coverOf, darker, oval, type Rgb, rgb, slab } from "../draw/brush.ts";
+import { type FaceGeometry, faceGeometry } from "../draw/figures.ts";
 import { loadPicture } from "../probe/probe-image.ts";
 import { type Size, videoSize } from "../size.ts";
 import { loadSound } from "../sound/decode.ts";
@@ -95,11 +95,7 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   return joinSounds(first, rest);
 }
 
-type Rgb = readonly [red: number, green: number, blue: number];
-
-interface Face {
-  readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
-  readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
+interface Face extends Pick<FaceGeometry, "mouth" | "eyes"> {
   readonly lips: Color;
   readonly skin: Color;
 }
