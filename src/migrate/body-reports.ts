@@ -3,12 +3,12 @@ import { suggest } from "../core/kit/lookup.ts";
 import type { Json } from "../core/plan/plan.ts";
 import { convert } from "./bodies/convert.ts";
 import { batchOf } from "./bodies/variations.ts";
-import { type Body, given } from "./body.ts";
+import type { Body } from "./body.ts";
 import type { Checked, Mistake } from "./check.ts";
 import { FieldReport, valueAt } from "./field-report.ts";
 import type { MigrationContext } from "./migration-context.ts";
 import { TYPE_FACTS } from "./models/need.ts";
-import { isRecord, type JsonPath, type V2Source } from "./read/source.ts";
+import { isRecord, type JsonPath, type JsonRecord, type V2Source } from "./read/source.ts";
 import { type BodyReport, type FieldEntry, lossKey } from "./report/report.ts";
 import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, OWN_IDS, type V2Type } from "./v2-types.ts";
 
@@ -49,34 +49,31 @@ export function assetReport(
   context: MigrationContext,
 ): BodyReport {
   const fieldReport = new FieldReport(value);
-  if (given({ value } as Body, "name") !== undefined) {
+  if (value.name != null)
     fieldReport.note(["name"], "converted", { why: "names the file to supply, if a body uses the asset" });
-  }
   if ("type" in value) fieldReport.note(["type"], "converted", { why: "determines what kind of file to supply" });
-  const fields = fieldReport
-    .close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }])
-    .map(cleaned);
-  return { number: index + 1, at: source.at, type: "asset", status: "asset", ...NOTHING_MADE, fields, body: null };
+  const entries = fieldReport.close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }]);
+  const base = { number: index + 1, at: source.at, type: "asset", status: "asset" } as const;
+  return { ...base, ...NOTHING_MADE, fields: entries.map(cleaned), body: null };
 }
 
 export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
   const first = new Map<V2Source, string>();
   for (const { source, also, message } of mistakes) {
-    for (const one of [source, ...(also ?? [])]) if (!first.has(one)) first.set(one, message);
+    for (const refused of [source, ...(also ?? [])]) if (!first.has(refused)) first.set(refused, message);
   }
   return sources.flatMap((source, index): readonly BodyReport[] => {
     const message = first.get(source);
     if (message === undefined || !isRecord(source.value)) return [];
-    const fields = new FieldReport(source.value)
-      .close(() => ["dropped", { why: `not migrated: ${message}` }])
-      .map(cleaned);
+    const entries = new FieldReport(source.value).close(() => ["dropped", { why: `not migrated: ${message}` }]);
+    const fields = entries.map(cleaned);
     const type = typeof source.value.type === "string" ? source.value.type : "unknown";
     const body = withoutSecrets(source.value) as Json;
     return [{ number: index + 1, at: source.at, type, status: "refused", ...NOTHING_MADE, fields, body }];
   });
 }
 
-function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][number] {
+function cleaned(entry: FieldEntry): FieldEntry {
   return {
     ...entry,
     value: withoutSecrets(entry.value) as Json,
@@ -96,12 +93,7 @@ const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-function whyDropped(
-  body: { readonly [key: string]: unknown },
-  type: V2Type | null,
-  path: JsonPath,
-  uses: Uses,
-): string {
+function whyDropped(body: JsonRecord, type: V2Type | null, path: JsonPath, uses: Uses): string {
   const names = path.filter((part) => typeof part === "string");
   const name = names.at(-1) ?? "";
   const value = valueAt(body, path);

@@ -1,14 +1,14 @@
 import type { Expression } from "./expression.ts";
 import { type FieldReport, valueAt } from "./field-report.ts";
 import type { ModelView } from "./models/view.ts";
-import type { JsonPath, V2Source } from "./read/source.ts";
+import type { JsonPath, JsonRecord, V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2-types.ts";
 
 export interface Body {
   readonly index: number;
   readonly source: V2Source;
   readonly type: V2Type;
-  readonly value: { readonly [key: string]: unknown };
+  readonly value: JsonRecord;
   readonly fieldReport: FieldReport;
   /** Prefix of the names of the body's steps. */
   readonly name: string;

@@ -7,6 +7,7 @@ import {
   isRecord,
   isTemplate,
   type JsonPath,
+  type JsonRecord,
   kindOf,
   pathText,
   type ReadBodies,
@@ -53,7 +54,7 @@ export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): read
 }
 
 export type Checked = { readonly index: number; readonly source: V2Source } & (
-  | { readonly is: "asset"; readonly value: { readonly [key: string]: unknown } }
+  | { readonly is: "asset"; readonly value: JsonRecord }
   | { readonly is: "body"; readonly body: Body }
 );
 
@@ -88,29 +89,23 @@ export function check(
       type,
       value,
       fieldReport: new FieldReport(value),
-      name: nameFor(value, type, index, source, context),
+      name: context.names.reserve(nameFor(value, type, index, source)),
     };
     bodies.push({ index, source, is: "body", body });
   }
   return { bodies, mistakes };
 }
 
-function nameFor(
-  value: { readonly [key: string]: unknown },
-  type: V2Type,
-  index: number,
-  source: V2Source,
-  context: MigrationContext,
-): string {
+function nameFor(value: JsonRecord, type: V2Type, index: number, { label: given }: V2Source): string {
   const own = typeof value.name === "string" && !/[{}]/.test(value.name) ? kebab(value.name) : null;
-  const label = source.label === null ? null : kebab(source.label.replace(/^(?:generate|create|make|render)\s+/i, ""));
+  const label = given === null ? null : kebab(given.replace(/^(?:generate|create|make|render)\s+/i, ""));
   const name = own ?? label ?? `${index + 1}`;
-  return context.names.reserve(/^\d/.test(name) ? `${TYPE_FACTS[type].short}-${name}` : name);
+  return /^\d/.test(name) ? `${TYPE_FACTS[type].short}-${name}` : name;
 }
 
 type BodyMistake = Pick<Mistake, "code" | "path" | "message">;
 
-function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake {
+function typeOf(body: JsonRecord): V2Type | BodyMistake {
   const { type } = body;
   if (isV2Type(type)) return type;
   const known = `the types are ${V2_TYPES.join(", ")}`;
@@ -120,7 +115,7 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
   return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
+function mistakesIn(body: JsonRecord, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
 
@@ -144,6 +139,7 @@ const shortJson = (value: unknown) => JSON.stringify(value).slice(0, 40);
 const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
+const isPointOrPoints = (value: unknown) => isPoint(value) || (Array.isArray(value) && value.every(isPoint));
 
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
@@ -159,10 +155,7 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
     case "number":
       return shape.integer ? ["a whole number", Number.isSafeInteger] : ["a number", isNumber];
     case "point":
-      return [
-        "a point [x, y] or a list of points",
-        (value) => isPoint(value) || (Array.isArray(value) && value.every(isPoint)),
-      ];
+      return ["a point [x, y] or a list of points", isPointOrPoints];
     case "list":
       if (shape.orOne) return ["an id or a list of ids", isText];
       return [shape.item.is === "id" ? "a list of ids" : "a list", () => false];
@@ -178,7 +171,7 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
 function rangeMissed(value: unknown, shape: Shape): string | null {
   if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
   if (shape.is !== "number") return null;
-  const { min = -Infinity, max = Infinity } = shape;
+  const { min, max } = shape;
   if (Number(value) >= min && Number(value) <= max) return null;
   return max === Infinity ? `at least ${min}` : `${min} to ${max}`;
 }

@@ -66,12 +66,8 @@ export class MigrationContext {
   }
 
   /** Returns the same input for calls with the same key. */
-  file(
-    key: string,
-    kind: MediaKind,
-    { name, why }: { readonly name: string | null; readonly why: string },
-  ): Expression {
-    const base = kebab(nameOfOutside(name ?? "")) ?? kind;
+  file(key: string, kind: MediaKind, name: string, why: string): Expression {
+    const base = kebab(nameOfOutside(name)) ?? kind;
     const make = (step: string) => ({ is: "file", kind, step }) as const;
     return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }

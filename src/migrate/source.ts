@@ -125,13 +125,10 @@ function written(value: Expression, indent: string, head = ""): string {
       return `${head}input.${value.input}`;
     case "template":
       return `${head}\`${value.parts.map((part) => (typeof part === "string" ? templateText(part) : `\${input.${part.input}}`)).join("")}\``;
-    case "list":
-      return listed(
-        `${head}[`,
-        value.items.map((item) => written(item, `${indent}  `)),
-        "]",
-        indent,
-      );
+    case "list": {
+      const items = value.items.map((item) => written(item, `${indent}  `));
+      return listed(`${head}[`, items, "]", indent);
+    }
     case "record": {
       if (value.entries.length === 0) return `${head}{}`;
       const inner = `${indent}  `;

@@ -1,15 +1,10 @@
-import { isRecord, type JsonPath } from "./read/source.ts";
+import { isRecord, type JsonPath, type JsonRecord } from "./read/source.ts";
 
 /** An `answer` is a value from v2's response, and is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
-  | {
-      readonly is: "number";
-      readonly min?: number | undefined;
-      readonly max?: number | undefined;
-      readonly integer?: true;
-    }
+  | { readonly is: "number"; readonly min: number; readonly max: number; readonly integer?: true }
   /** With `orOne`, a single id is accepted as well as a list. */
   | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
   | { readonly is: "record"; readonly fields: Fields };
@@ -26,8 +21,8 @@ const id: Field = { shape: { is: "id" } };
 const ids: Field = { shape: { is: "list", item: id.shape } };
 const url: Field = { shape: { is: "url" } };
 const boolean: Field = { shape: { is: "boolean" } };
-const number = (min?: number, max?: number): Field => ({ shape: { is: "number", min, max } });
-const whole = (min?: number, max?: number): Field => ({ shape: { is: "number", integer: true, min, max } });
+const number = (min = -Infinity, max = Infinity): Field => ({ shape: { is: "number", min, max } });
+const whole = (min = -Infinity, max = Infinity): Field => ({ shape: { is: "number", integer: true, min, max } });
 const choice = (...of: readonly string[]): Field => ({ shape: { is: "choice", of } });
 const record = (fields: Fields): Field => ({ shape: { is: "record", fields } });
 const list = (item: Field): Field => ({ shape: { is: "list", item: item.shape } });
@@ -192,11 +187,7 @@ export interface ShapedValue {
   readonly shape: Shape;
 }
 
-export function valuesOf(
-  body: { readonly [key: string]: unknown },
-  fields: Fields,
-  path: JsonPath = [],
-): ShapedValue[] {
+export function valuesOf(body: JsonRecord, fields: Fields, path: JsonPath = []): ShapedValue[] {
   return Object.entries(fields).flatMap(([name, { shape, isRequired }]) => {
     const value = (Object.hasOwn(body, name) ? body[name] : undefined) ?? undefined;
     return value === undefined && !isRequired ? [] : partsOf(value, shape, [...path, name]);
@@ -227,7 +218,7 @@ const NO_REFERENCES = new Set([
   ...["workspace_id", "agent_thread_id", "ai_model_id", "model_id"],
 ]);
 
-export function usedIds(body: { readonly [key: string]: unknown }, type: V2Type) {
+export function usedIds(body: JsonRecord, type: V2Type) {
   return valuesOf(body, fieldsOf(type)).flatMap(({ path, value, shape }) => {
     const isId = shape.is === "id" || shape.is === "url" || (shape.is === "list" && shape.item.is === "id");
     const isReference = isId && !path.some((part) => NO_REFERENCES.has(part));

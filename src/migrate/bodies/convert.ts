@@ -15,7 +15,7 @@ import { fillSound, fillSpeech, fillVoice } from "./speech.ts";
 import { batchOf, finishedJob, noteBatch, seedsOf } from "./variations.ts";
 import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
 
-export function fillImage(job: Job): void {
+function fillImage(job: Job): void {
   const { context, body, view } = job;
   job.text(["text_prompt"], "prompt");
   for (const name of ["negative_prompt", "aspect_ratio", "resolution", "output_format"]) job.plain([name]);
@@ -32,7 +32,7 @@ export function fillImage(job: Job): void {
   }
 }
 
-export function fillSoundEffect(job: Job): void {
+function fillSoundEffect(job: Job): void {
   job.text(["text"], "text");
   for (const name of ["prompt_influence", "loop", "output_format"]) job.plain([name]);
   const seconds = given(job.body, "duration_seconds");
@@ -42,7 +42,7 @@ export function fillSoundEffect(job: Job): void {
   job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 uses milliseconds");
 }
 
-export function fillUpscale(job: Job): void {
+function fillUpscale(job: Job): void {
   const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";
   const path = [`${kind}_id`];
@@ -51,7 +51,7 @@ export function fillUpscale(job: Job): void {
   if (hadFactor && job.plainField(["upscale_factor", "scale", "factor"]) === null) {
     const sizes = job.plainField(["target_resolution", "resolution"])?.values ?? [];
     const why = `${view.id} upscales to a resolution, not by a factor`;
-    job.decide(["upscale_factor"], why, ["the smallest", ...sizes.map(String)].slice(sizes.length === 0 ? 0 : 1));
+    job.decide(["upscale_factor"], why, sizes.length === 0 ? ["the smallest"] : sizes.map(String));
   } else job.plain(["upscale_factor"], "upscale_factor", "scale", "factor");
   const resolution = given(body, "target_resolution");
   if (resolution === undefined) return;
@@ -65,7 +65,7 @@ export function fillUpscale(job: Job): void {
   job.decide(["target_resolution"], why, [`the default of ${view.id}`, ...factors]);
 }
 
-export function fillRestyle(job: Job): void {
+function fillRestyle(job: Job): void {
   const { context, body, view } = job;
   job.text(["prompt"], "prompt");
   const sound = job.plainField(["keep_audio", "keep_original_sound"]);
@@ -98,7 +98,7 @@ function namedModels(body: Body, prefix: JsonPath) {
   });
 }
 
-export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
+function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
   const { view, quality, by, candidates } = choice;
@@ -179,60 +179,46 @@ const seedPath = (type: V2Type): JsonPath =>
 
 /** Fills in the job's input. Adds jobs that must run first to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
-  const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
-  switch (type) {
-    case "image":
-    case "image_to_image":
-      fillImage(job);
-      return { prefix: "", values: ratioFrom(job, ["resolution"]) };
-    case "video": {
-      const shotsMs = fillVideoInputs(job);
-      fillFrames(job);
-      fillReferences(job);
-      fillAudio(job, speechFor(job, before));
-      return videoDefaults(job, shotsMs);
-    }
-    case "motion_control": {
-      const shotsMs = fillVideoInputs(job);
-      fillFrames(job);
-      fillFilm(job);
-      return videoDefaults(job, shotsMs);
-    }
-    case "text_to_speech":
-      fillSpeech(job, []);
-      return none;
-    case "text_to_sound":
-      fillSoundEffect(job);
-      return none;
-    case "speech_to_speech":
-      fillSound(job, ["audio_id"]);
-      fillVoice(job, ["voice_id"]);
-      return none;
-    case "voice_clone":
-      fillSound(job, ["audio_id"]);
-      job.text(["name"], "name");
-      return none;
-    case "audio_isolation":
-      fillSound(job, ["audio_id"]);
-      return none;
-    case "image_upscale":
-    case "video_upscale":
-      fillUpscale(job);
-      return none;
-    case "video_to_video":
-      fillRestyle(job);
-      fillFilm(job);
-      return none;
-    default:
-      return type satisfies never;
-  }
+  if (type === "video" || type === "motion_control") return fillVideo(job, before);
+  FILL[type](job);
+  const isImage = type === "image" || type === "image_to_image";
+  return { prefix: "", values: isImage ? ratioFrom(job, ["resolution"]) : {} };
 }
 
-function videoDefaults(job: Job, shotsMs: number | null): Defaults {
+function fillVideo(job: Job, before: ConvertedJob[]): Defaults {
+  const shotsMs = fillVideoInputs(job);
+  fillFrames(job);
+  if (job.body.type === "motion_control") fillFilm(job);
+  else {
+    fillReferences(job);
+    fillAudio(job, speechFor(job, before));
+  }
   const ratio = ratioFrom(job, ["generated_video_inputs", "resolution"]);
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
+
+const FILL: Readonly<Record<Exclude<V2Type, "video" | "motion_control">, (job: Job) => void>> = {
+  image: fillImage,
+  image_to_image: fillImage,
+  text_to_speech: (job) => fillSpeech(job, []),
+  text_to_sound: fillSoundEffect,
+  speech_to_speech(job) {
+    fillSound(job, ["audio_id"]);
+    fillVoice(job, ["voice_id"]);
+  },
+  voice_clone(job) {
+    fillSound(job, ["audio_id"]);
+    job.text(["name"], "name");
+  },
+  audio_isolation: (job) => fillSound(job, ["audio_id"]),
+  image_upscale: fillUpscale,
+  video_upscale: fillUpscale,
+  video_to_video(job) {
+    fillRestyle(job);
+    fillFilm(job);
+  },
+};
 
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);

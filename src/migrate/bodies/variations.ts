@@ -76,9 +76,6 @@ export function noteBatch(job: Job, count: number): void {
     count === 1
       ? "v3 generates one output per job"
       : `v3 generates one output per job, so each variation becomes a job${chance}`;
-  job.body.fieldReport.note(["batch_size"], "converted", {
-    to: job.step,
-    newValue: `${count} job${count === 1 ? "" : "s"}`,
-    why,
-  });
+  const newValue = `${count} job${count === 1 ? "" : "s"}`;
+  job.body.fieldReport.note(["batch_size"], "converted", { to: job.step, newValue, why });
 }

@@ -2,7 +2,7 @@ import type { Json } from "../../core/plan/plan.ts";
 import { given } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
 import { coerce } from "../fields/coerce.ts";
-import type { Job } from "../fields/job.ts";
+import { FILLED_BY_FLOW, type Job } from "../fields/job.ts";
 import { idPaths, type Medium, mediumAt, setMedia } from "../fields/media.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate, type JsonPath } from "../read/source.ts";
@@ -37,11 +37,8 @@ function fillShots(job: Job): number | null {
     job.text(at("text_prompt"), "prompt");
     return null;
   }
-  job.set(
-    "multi_prompt",
-    { is: "list", items: shots.items.map(({ entries }) => ({ is: "record", entries })) },
-    at("multi_prompt"),
-  );
+  const records = shots.items.map(({ entries }): Expression => ({ is: "record", entries }));
+  job.set("multi_prompt", { is: "list", items: records }, at("multi_prompt"));
   for (const { note } of shots.items) note();
   if (prompt?.isRequired) job.text(at("text_prompt"), "prompt");
   else leavePrompt(job);
@@ -92,12 +89,8 @@ function readShots(job: Job): Shots | null {
     items.push(shot(job, path, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
   }
   const mostMs = Math.min(field.maxTotalMs, ...sumsOf(job));
-  const isTooLong = totalMs > mostMs;
-  return {
-    items,
-    totalMs,
-    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} accepts at most ${mostMs}` : null,
-  };
+  const tooLong = `the shots last ${totalMs} ms; ${job.view.id} accepts at most ${mostMs}`;
+  return { items, totalMs, problem: totalMs > mostMs ? tooLong : null };
 }
 
 function sumsOf({ context, view }: Job): readonly number[] {
@@ -121,13 +114,7 @@ function shot(
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
     note: () => {
       if (words.is === "json") job.carried([...path, "prompt"], "prompt", text, null, `${field}.prompt`);
-      else
-        job.convert(
-          [...path, "prompt"],
-          `${field}.prompt`,
-          text,
-          "values that the flow fills in become inputs of the pipeline",
-        );
+      else job.convert([...path, "prompt"], `${field}.prompt`, text, FILLED_BY_FLOW);
       if (ms === null) job.drop([...path, "duration_ms"], `${job.view.id} accepts no duration per shot`);
       else job.carried([...path, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
     },
@@ -140,14 +127,9 @@ function fillShotType(job: Job, hasShots: boolean): void {
   if (hasShots) {
     if (isGiven) return job.plain(path);
     const field = job.plainField(["shot_type"]);
-    if (field?.values?.includes("customize")) {
-      job.preset(
-        "generated_video_inputs.shot_type",
-        field.name,
-        "customize",
-        "v2 always uses the durations of the shots",
-      );
-    }
+    const why = "v2 always uses the durations of the shots";
+    if (field?.values?.includes("customize"))
+      job.preset("generated_video_inputs.shot_type", field.name, "customize", why);
   } else if (isGiven) job.drop(path, "has an effect only if there are shots");
 }
 
@@ -229,9 +211,6 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   const converted: Expression = { is: "step", step };
   job.input.set(field.name, current.is === "list" ? { is: "list", items: [converted] } : converted);
   const what = startMs < 0 ? `puts ${-startMs} ms of silence before the audio` : `cuts ${startMs} ms off the audio`;
-  job.body.fieldReport.note(path, "converted", {
-    to: step,
-    newValue: startMs,
-    why: `v3 has no such field; a local task ${what}`,
-  });
+  const why = `v3 has no such field; a local task ${what}`;
+  job.body.fieldReport.note(path, "converted", { to: step, newValue: startMs, why });
 }

@@ -43,16 +43,12 @@ function chooseRow(job: Job, defaults: Defaults): boolean {
 
 function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldProblem[] {
   const { context, view } = job;
-  const sample = [...input].map(([name, value]) => {
+  const samples = [...input].map(([name, value]) => {
     const field = view.fields.get(name);
-    const isVoice = field?.takes.what === "voice";
-    return [name, inputSample(field, sampleOf(value, isVoice ? "voice" : "media"))] as const;
+    const sample = sampleOf(value, field?.takes.what === "voice" ? "voice" : "media");
+    return [name, sample === "supplied" ? (field?.values?.[0] ?? sample) : sample] as const;
   });
-  return context.options.catalog.check(view.model, Object.fromEntries(sample));
-}
-
-function inputSample(field: FieldView | undefined, sample: Json): Json {
-  return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
+  return context.options.catalog.check(view.model, Object.fromEntries(samples));
 }
 
 function topOf({ field }: FieldProblem): string | null {
@@ -73,10 +69,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
     // A frame that requires another frame is omitted later. No input is added for the other frame.
     if (!field.isRequired && !isOfRow) return false;
     const [kind = "image"] = takes.kinds;
-    const file = job.context.file(`${job.step} ${field.name}`, kind, {
-      name: `${job.step}-${field.name}`,
-      why: needed,
-    });
+    const file = job.context.file(`${job.step} ${field.name}`, kind, `${job.step}-${field.name}`, needed);
     job.add(field, file, null);
     const choices = [`supply the ${kind} file`, "choose a model that does not require it"];
     job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
@@ -238,13 +231,10 @@ function lossOf(job: Job, { requires, omits, accepts: accepted }: Combination): 
     // The pipeline asks for media that the body lacks only if no other row fits.
     return field.takes.what === "media" && !field.isRequired ? 5000 : 20;
   });
-  const changed = [...accepted].map(([name, values]) =>
-    accepts(job, name, values)
-      ? 0
-      : nearest(job, name, values) === undefined
-        ? Number.POSITIVE_INFINITY
-        : changeOf(job, name),
-  );
+  const changed = [...accepted].map(([name, values]) => {
+    if (accepts(job, name, values)) return 0;
+    return nearest(job, name, values) === undefined ? Number.POSITIVE_INFINITY : changeOf(job, name);
+  });
   return [...left, ...lacking, ...changed].reduce((sum, one) => sum + one, 0);
 }
 
@@ -291,13 +281,8 @@ function accept(job: Job, prefix: string, name: string, values: readonly string[
   if (name === "quality" && job.levelOfSlug !== null) return;
   const [origin] = job.originsOf(name);
   const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
-  if (origin === undefined || !isLess)
-    return job.reportChange(
-      name,
-      `${prefix}${name}`,
-      value,
-      `chosen because ${job.view.id} accepts it with these fields`,
-    );
+  const chosen = `chosen because ${job.view.id} accepts it with these fields`;
+  if (origin === undefined || !isLess) return job.reportChange(name, `${prefix}${name}`, value, chosen);
   const why = `${job.view.id} does not accept ${before} with these fields; ${value} is used for now`;
   const choices = [String(value), `${before}, with other fields`];
   job.body.fieldReport.amend(origin, "decision", { to: job.to(name), newValue: value, why, choices });

@@ -1,11 +1,13 @@
 import type { Json } from "../../core/plan/plan.ts";
 import { type Body, given, type Shift } from "../body.ts";
 import { type Expression, json, shown } from "../expression.ts";
-import { isWork } from "../field-report.ts";
+import { type EntryDetails, isWork } from "../field-report.ts";
 import type { MigrationContext } from "../migration-context.ts";
 import { type FieldView, type ModelView, type Slot, slotField } from "../models/view.ts";
 import { isTemplate, type JsonPath, pathText } from "../read/source.ts";
 import { coerce } from "./coerce.ts";
+
+export const FILLED_BY_FLOW = "values that the flow fills in become inputs of the pipeline";
 
 export class Job {
   readonly context: MigrationContext;
@@ -68,10 +70,10 @@ export class Job {
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
     if (value === undefined) return;
-    const own = String(path.at(-1));
-    const field = this.plainField(names.length === 0 ? [own] : names);
+    const allowed = names.length === 0 ? [String(path.at(-1))] : names;
+    const field = this.plainField(allowed);
     if (field === null) {
-      const why = `${this.view.id} has no ${(names.length === 0 ? [own] : names).join(" or ")} field`;
+      const why = `${this.view.id} has no ${allowed.join(" or ")} field`;
       if (!isWork(pathText(path), value as Json)) return this.drop(path, why);
       return this.decide(path, why, ["leave it out", "choose a model that accepts it"]);
     }
@@ -96,21 +98,16 @@ export class Job {
   }
 
   /** Text that the model rejects becomes an input of the pipeline. */
-  text(path: JsonPath, slot: Slot | FieldView): void {
+  text(path: JsonPath, slot: Slot): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
-    const field = typeof slot === "string" ? slotField(this.view, slot) : slot;
+    const field = slotField(this.view, slot);
     if (field === null) return this.drop(path, `${this.view.id} has no field for this text`);
     if (isTemplate(value)) {
       const why = `a value that the flow inserts into the field ${pathText(path)}`;
       const expression = this.context.template(this.body, value, why);
       this.set(field.name, expression, path);
-      return this.convert(
-        path,
-        field.name,
-        shown(expression),
-        "values that the flow fills in become inputs of the pipeline",
-      );
+      return this.convert(path, field.name, shown(expression), FILLED_BY_FLOW);
     }
     const fitted = coerce(field, value);
     if (fitted.fits) return this.value(path, field, value);
@@ -130,10 +127,8 @@ export class Job {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
     if (!isSame) return this.convert(path, target, value, why ?? "in the form that v3 expects");
-    this.body.fieldReport.note(path, path.at(-1) === field ? "carried" : "renamed", {
-      to: this.to(target),
-      newValue: value,
-    });
+    const outcome = path.at(-1) === field ? "carried" : "renamed";
+    this.body.fieldReport.note(path, outcome, { to: this.to(target), newValue: value });
   }
 
   convert(path: JsonPath, field: string, newValue: Json, why: string): void {
@@ -148,12 +143,7 @@ export class Job {
     this.body.fieldReport.note(path, "dropped", { why, isUnusedByV2: true });
   }
 
-  decide(
-    path: JsonPath,
-    why: string,
-    choices: readonly string[],
-    more: { readonly to?: string; readonly newValue?: Json } = {},
-  ): void {
+  decide(path: JsonPath, why: string, choices: readonly string[], more: EntryDetails = {}): void {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
@@ -163,8 +153,8 @@ export class Job {
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
   }
 
-  #filledByFlow(path: JsonPath, field: FieldView): void {
-    const why = `the flow fills in this value at run time, but ${field.name} must be known when the source code is generated`;
-    this.decide(path, why, [`leave ${field.name} out`, `set ${field.name} to a value in the source`]);
+  #filledByFlow(path: JsonPath, { name }: FieldView): void {
+    const why = `the flow fills in this value at run time, but ${name} must be known when the source code is generated`;
+    this.decide(path, why, [`leave ${name} out`, `set ${name} to a value in the source`]);
   }
 }

@@ -20,21 +20,18 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   const id = String(given(body, ...path));
   const link = context.link(body, id);
   const place = `first used by ${body.source.at}, ${pathText(path)}`;
-  const unknown = (name: string | null) => ({
-    name: name ?? `${body.name}-${role}`,
-    why: `v2 calls it ${redactText(id)}; ${place}`,
-  });
+  const unknown = (key: string, name: string | null) =>
+    context.file(key, kind, name ?? `${body.name}-${role}`, `v2 calls it ${redactText(id)}; ${place}`);
   const medium = (expression: Expression, why: string, ...choices: readonly string[]): Medium => {
     return { path, expression, outcome: choices.length === 0 ? "converted" : "decision", why, choices };
   };
   if (link.to === "outside") {
-    const file = context.file(link.key, kind, unknown(link.name));
-    return medium(file, "v3 does not have this v2 asset; supply its file");
+    return medium(unknown(link.key, link.name), "v3 does not have this v2 asset; supply its file");
   }
   const asset = context.assets.get(link.index);
   if (asset !== undefined) {
     const why = `the v2 asset ${JSON.stringify(asset.name)}; ${place}`;
-    const file = context.file(`asset ${link.index}`, kind, { name: asset.name.replace(/\.\w{2,4}$/, ""), why });
+    const file = context.file(`asset ${link.index}`, kind, asset.name.replace(/\.\w{2,4}$/, ""), why);
     if (asset.kind === null || asset.kind === kind) return medium(file, "an uploaded v2 asset; supply its file");
     const open = `the asset was uploaded as ${asset.kind}, but ${kind} is needed`;
     return medium(file, open, `supply the ${kind} as a file when the pipeline is run`);
@@ -44,7 +41,7 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   if (step !== undefined && converted?.yields === kind) return medium({ is: "step", step }, `the output of ${step}`);
   const made = converted === undefined ? ", but is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
   return medium(
-    context.file(id, kind, unknown(null)),
+    unknown(id, null),
     `body ${link.index + 1} produces this file${made}`,
     `supply the ${kind} as a file when the pipeline is run`,
     "connect another step in the source",
@@ -65,10 +62,8 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
       job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
-      job.decide(path, `${view.id} accepts ${most} in ${field.name}`, [
-        "leave it out",
-        "replace one of the others in the source",
-      ]);
+      const options = ["leave it out", "replace one of the others in the source"];
+      job.decide(path, `${view.id} accepts ${most} in ${field.name}`, options);
     }
   }
 }

@@ -13,8 +13,6 @@ export interface Choice {
   readonly candidates: readonly string[];
 }
 
-const NO_MATCH: SlugSearch = { match: null, otherVersions: [] };
-
 export class ModelChooser {
   readonly #views: readonly ModelView[];
   readonly #byId: ReadonlyMap<string, ModelView>;
@@ -50,6 +48,7 @@ export class ModelChooser {
   }
 
   #choose(need: Need, named: string | null, mustKeepFilm: boolean): Choice | null {
+    const { isUncertain } = TYPE_FACTS[need.type];
     const candidates = this.#candidates(need);
     const ids = candidates.map(({ id }) => id);
     const first = (view: ModelView) => [view.id, ...ids.filter((id) => id !== view.id)];
@@ -59,20 +58,20 @@ export class ModelChooser {
       return { view: mapped, ...namedLevel(slug, mapped), by: "mapped", why: null, candidates: first(mapped) };
     }
     const ofType = this.#views.filter((view) => isOfType(view, need));
-    const { match, otherVersions } = slug === null ? NO_MATCH : findBySlug(slug, ofType);
+    const { match, otherVersions } = findBySlug(slug, ofType);
     // An exact match may lack a field; a similar match may not.
     const isUsable = ({ view, confidence }: SlugMatch) =>
       candidates.includes(view) || (confidence === "exact" && (!mustKeepFilm || keepsFilm(view, need)));
-    const used = match === null || isUsable(match) ? match : findBySlug(slug ?? "", candidates).match;
+    const used = match === null || isUsable(match) ? match : findBySlug(slug, candidates).match;
     if (used !== null) {
       const { view, why } = used;
-      const isSure = used.confidence === "exact" && (TYPE_FACTS[need.type].isCertain || candidates.includes(view));
+      const isSure = used.confidence === "exact" && (!isUncertain || candidates.includes(view));
       const by = isSure ? "exact" : "similar";
       return { view, ...namedLevel(slug, view), by, why, candidates: first(view) };
     }
     const [best] = candidates;
     if (best === undefined) return null;
-    const isOnly = candidates.length === 1 && named === null && !need.isLoose && TYPE_FACTS[need.type].isCertain;
+    const isOnly = candidates.length === 1 && named === null && !need.isLoose && !isUncertain;
     const why = otherVersions.length === 0 ? null : `only other versions exist: ${otherVersions.join(", ")}`;
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
@@ -92,8 +91,7 @@ export class ModelChooser {
 }
 
 function isOfType(view: ModelView, need: Need): boolean {
-  const { yields } = TYPE_FACTS[need.type];
-  return view.yields === yields || suits(view, need) !== null;
+  return view.yields === TYPE_FACTS[need.type].yields || suits(view, need) !== null;
 }
 
 export function isUuid(text: string): boolean {
@@ -114,7 +112,8 @@ interface SlugSearch {
 }
 
 /** Finds the model that a v2 name means. Never matches a different version of that model. */
-export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
+export function findBySlug(slug: string | null, views: readonly ModelView[]): SlugSearch {
+  if (slug === null) return { match: null, otherVersions: [] };
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
   const [best] = compared.sort((a, b) => b.score - a.score || (a.match.view.id < b.match.view.id ? -1 : 1));
@@ -210,9 +209,8 @@ function scoreOf(requested: ModelName, own: ModelName, doubts: number): number {
 }
 
 function isOtherVersion(requested: ModelName, own: ModelName): boolean {
-  return (
-    own.family.join() === requested.family.join() && versionSimilarity(own, requested) === 0 && own.version.length > 0
-  );
+  const isSameFamily = own.family.join() === requested.family.join();
+  return isSameFamily && own.version.length > 0 && versionSimilarity(own, requested) === 0;
 }
 
 function describe({ family, version, tiers, mode }: ModelName): string {
@@ -227,12 +225,11 @@ function describe({ family, version, tiers, mode }: ModelName): string {
 }
 
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
-  const scored = views
+  const [best] = views
     .map((view) => ({ view, own: parseModelName(view.id) }))
     .filter(({ own }) => versionSimilarity(own, requested) > 0)
     .map(({ view, own }) => ({ view, own, score: similarity(requested.family, own.family) }))
     .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
-  const [best] = scored;
   if (best === undefined || best.score < 1 / 3) return null;
   const why = `${best.own.family.join(" ")} shares words with ${requested.family.join(" ")}, but is not an exact match`;
   return { view: best.view, quality: null, confidence: "similar", why };

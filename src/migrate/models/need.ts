@@ -57,39 +57,28 @@ interface TypeFacts {
   readonly short: string;
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Must match a model's id, name or description, unless null. */
-  readonly hint: RegExp | null;
-  /** Whether the v2 documentation names a v3 counterpart. */
-  readonly isCertain: boolean;
+  /** Must match a model's id, name or description. */
+  readonly hint?: RegExp;
+  /** Set if the v2 documentation names no v3 counterpart. */
+  readonly isUncertain?: true;
 }
 
 const UPSCALE = /up-?scal|enlarg|super-?res/i;
+const MOTION = /motion|control|transfer|animate/i;
 
 export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
-  image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
-  image_to_image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
-  video: { short: "video", must: ["prompt"], yields: "video", hint: null, isCertain: true },
-  text_to_speech: { short: "speech", must: ["text", "voice"], yields: "audio", hint: null, isCertain: true },
-  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: true },
-  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio", hint: null, isCertain: true },
-  voice_clone: { short: "voice", must: ["audio"], yields: "voice", hint: null, isCertain: true },
-  audio_isolation: {
-    short: "isolation",
-    must: ["audio"],
-    yields: "audio",
-    hint: /isolat|denois|separat|clean/i,
-    isCertain: true,
-  },
-  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE, isCertain: true },
-  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE, isCertain: true },
-  video_to_video: { short: "restyle", must: ["video", "prompt"], yields: "video", hint: null, isCertain: false },
-  motion_control: {
-    short: "motion",
-    must: ["video", "start"],
-    yields: "video",
-    hint: /motion|control|transfer|animate/i,
-    isCertain: false,
-  },
+  image: { short: "image", must: ["prompt"], yields: "image" },
+  image_to_image: { short: "image", must: ["prompt"], yields: "image" },
+  video: { short: "video", must: ["prompt"], yields: "video" },
+  text_to_speech: { short: "speech", must: ["text", "voice"], yields: "audio" },
+  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i },
+  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio" },
+  voice_clone: { short: "voice", must: ["audio"], yields: "voice" },
+  audio_isolation: { short: "isolation", must: ["audio"], yields: "audio", hint: /isolat|denois|separat|clean/i },
+  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE },
+  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE },
+  video_to_video: { short: "restyle", must: ["video", "prompt"], yields: "video", isUncertain: true },
+  motion_control: { short: "motion", must: ["video", "start"], yields: "video", hint: MOTION, isUncertain: true },
 };
 
 export function suits(view: ModelView, need: Need) {
@@ -97,7 +86,7 @@ export function suits(view: ModelView, need: Need) {
   if (!makes(view, need, yields)) return null;
   const { id, name, description } = view.model;
   const words = `${id} ${name ?? ""} ${description ?? ""}`;
-  if (need.isLoose ? UPSCALE.test(words) : hint !== null && !hint.test(words)) return null;
+  if (need.isLoose ? UPSCALE.test(words) : hint?.test(words) === false) return null;
   if (need.must.some((slot) => slotField(view, slot) === null)) return null;
   const given = [...need.must, ...need.also].map((slot) => slotField(view, slot)?.name);
   const met = new Set(given.filter((field) => field !== undefined));

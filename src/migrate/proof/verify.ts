@@ -84,12 +84,10 @@ export async function verifyMigration(
 }
 
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
-  return steps
-    .filter(({ status }) => status === "failed" || status === "partial")
-    .map(
-      ({ path, status, reason }) =>
-        `step ${path} ${status === "failed" ? "failed" : "is partial"}: ${reason ?? "no reason was given"}`,
-    );
+  return steps.flatMap(({ path, status, reason }) => {
+    if (status !== "failed" && status !== "partial") return [];
+    return [`step ${path} ${status === "failed" ? "failed" : "is partial"}: ${reason ?? "no reason was given"}`];
+  });
 }
 
 function isStepEnd(update: { readonly event?: unknown }): boolean {

@@ -4,6 +4,7 @@ import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import {
   isRecord,
   type JsonPath,
+  type JsonRecord,
   kindOf,
   lastName,
   MAX_DEPTH,
@@ -81,7 +82,7 @@ function unwrapped(value: unknown, path: JsonPath): readonly [unknown, JsonPath]
   return isRequest ? [value.body, [...path, "body"]] : [value, path];
 }
 
-function isV3(value: { readonly [key: string]: unknown }): boolean {
+function isV3(value: JsonRecord): boolean {
   if (isV2Type(value.type)) return false;
   return isRecord(value.input) || "idempotency_key" in value || "job_id" in value;
 }
@@ -99,7 +100,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
+export function isAssetRecord(value: JsonRecord): boolean {
   return (
     typeof value.name === "string" &&
     ASSET_TYPES.some((type) => type === value.type) &&
@@ -170,16 +171,16 @@ function firstOf<T, R>(items: readonly T[], find: (item: T) => R | null): R | nu
 
 const NODE_KEYS = ["nodes", "flow", "steps", "actions"];
 
-function isFlow(value: unknown): value is { readonly [key: string]: unknown } {
+function isFlow(value: unknown): value is JsonRecord {
   return isRecord(value) && listKey(value) !== null;
 }
 
-function listKey(value: { readonly [key: string]: unknown }): string | null {
+function listKey(value: JsonRecord): string | null {
   const isNodes = (list: unknown) => Array.isArray(list) && list.length > 0 && list.every(isRecord);
   return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
 }
 
-function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
+function readFlow(flow: JsonRecord): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];
   if (isTooDeep(list, MAX_DEPTH)) {

@@ -1,6 +1,6 @@
 import { parseJson } from "../../core/kit/json-text.ts";
 import { isV2Type } from "../v2-types.ts";
-import { isRecord, type JsonPath } from "./source.ts";
+import { isRecord, type JsonPath, type JsonRecord } from "./source.ts";
 
 /** Parses JSON that contains templates. A template outside a string becomes a string. */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
@@ -52,8 +52,6 @@ function isTemplateHere(text: string, at: number, isInString: boolean): boolean 
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
 
-type Rec = { readonly [key: string]: unknown };
-
 export interface FlowNode {
   readonly name: string;
   readonly ids: readonly string[];
@@ -91,7 +89,7 @@ export function nodesOf(list: readonly unknown[], path: JsonPath, connections: u
   });
 }
 
-function isDisabled(node: Rec): boolean {
+function isDisabled(node: JsonRecord): boolean {
   return node.disabled === true || node.enabled === false;
 }
 
@@ -107,7 +105,7 @@ const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
 /** Finds the names in `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }`. */
-function givenNames(node: Rec): readonly string[] {
+function givenNames(node: JsonRecord): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
   return holders.flatMap((holder) =>
     Object.entries(holder).flatMap(([key, value]) => {
@@ -120,7 +118,7 @@ function givenNames(node: Rec): readonly string[] {
   );
 }
 
-function inboundOf(connections: Rec): ReadonlyMap<string, readonly string[]> {
+function inboundOf(connections: JsonRecord): ReadonlyMap<string, readonly string[]> {
   const inbound = new Map<string, string[]>();
   for (const [from, outputs] of Object.entries(connections)) {
     for (const target of targetsIn(outputs)) {
@@ -141,7 +139,7 @@ type Request = Pick<FlowNode, "does" | "url" | "body" | "bodyPath" | "problem">;
 
 const noRequest = (bodyPath: JsonPath): Request => ({ does: "other", url: "", body: null, bodyPath, problem: null });
 
-function requestOf(node: Rec, path: JsonPath): Request {
+function requestOf(node: JsonRecord, path: JsonPath): Request {
   const none = noRequest(path);
   const [holder, holderPath] = holderOf(node, path);
   if (holder === null) return none;
@@ -156,8 +154,8 @@ function requestOf(node: Rec, path: JsonPath): Request {
 
 const HOLDERS = ["parameters", "mapper", "request", "config", "data", "inputs", "http", "options"];
 
-function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
-  const hasUrl = (value: Rec) => typeof value.url === "string" || typeof value.uri === "string";
+function holderOf(node: JsonRecord, path: JsonPath): readonly [JsonRecord | null, JsonPath] {
+  const hasUrl = (value: JsonRecord) => typeof value.url === "string" || typeof value.uri === "string";
   if (hasUrl(node)) return [node, path];
   for (const key of HOLDERS) {
     const inner = node[key];
@@ -179,7 +177,7 @@ function purposeOf(url: string, method: unknown): FlowNode["does"] {
 const BODY_KEYS = ["jsonBody", "bodyParametersJson", "body", "rawBody", "data", "json", "payload", "requestBody"];
 
 function bodyOf(
-  holder: Rec,
+  holder: JsonRecord,
   path: JsonPath,
 ): { readonly body: unknown; readonly bodyPath: JsonPath } | { readonly problem: string; readonly bodyPath: JsonPath } {
   for (const key of BODY_KEYS) {
@@ -199,7 +197,7 @@ function bodyOf(
 }
 
 /** A dot in a name denotes a nested field. */
-function pairsOf(pairs: unknown): Rec {
+function pairsOf(pairs: unknown): JsonRecord {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
     if (!isRecord(pair) || typeof pair.name !== "string") continue;

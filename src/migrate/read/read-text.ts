@@ -13,12 +13,8 @@ export function readText(given: string): ReadBodies {
   if ("value" in parsed) {
     const read = bodiesOf(parsed.value);
     const problems = [...read.problems, ...repeatedKeys(text, "the document")];
-    const locateAll: ReadBodies["locate"] = (values) =>
-      locate(
-        text,
-        values.map(({ path }) => path),
-      );
-    return { ...read, problems, locate: locateAll };
+    const pathsOf = (values: readonly { readonly path: JsonPath }[]) => values.map(({ path }) => path);
+    return { ...read, problems, locate: (values) => locate(text, pathsOf(values)) };
   }
   const { line, column, message } = parsed.mistake;
   if (isLines(text)) return readLines(text.split("\n"));

@@ -15,7 +15,9 @@ export function pathText(path: JsonPath): string {
 
 export const MAX_DEPTH = 40;
 
-export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+export type JsonRecord = { readonly [key: string]: unknown };
+
+export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
