@@ -66,13 +66,10 @@ export async function assertSurvivesKills(
     const { life, injector, asked } = await live(point);
     if (!injector.isDead) break;
     boundaries++;
-    refuseAskedOnce(asked, `Killed at boundary ${point} (${injector.points[point - 1]})`);
+    const boundary = `boundary ${point} (${injector.points[point - 1]})`;
+    refuseAskedOnce(asked, `Killed at ${boundary}`);
     repeatedChats += life.chats - calm.life.chats;
-    refuseOther(
-      calm.life,
-      life,
-      `The run that was killed at boundary ${point} (${injector.points[point - 1]}) ended differently`,
-    );
+    refuseOther(calm.life, life, `The run that was killed at ${boundary} ended differently`);
     if (at !== undefined) break;
   }
   if (boundaries === 0)
@@ -233,6 +230,7 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
   const chatMicros = Object.values(state.steps)
     .flatMap(({ attempts }) => attempts.filter(({ kind }) => kind === "chat"))
     .reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+  const fileNames = report.steps.flatMap(({ outputs: all }) => all.flatMap(({ file }) => file ?? []));
   const unknown = net(after) - net(before) - (state.spentMicros - chargedElsewhere(state));
   return {
     same: {
@@ -244,10 +242,7 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
       files: report.steps
         .flatMap(({ path, outputs: all }) => all.map(({ index, sha256 }) => `${path} ${index} ${sha256}`))
         .sort(),
-      named: await namedFiles(
-        report.steps.flatMap(({ outputs: all }) => all.flatMap(({ file }) => file ?? [])),
-        outDir,
-      ),
+      named: await namedFiles(fileNames, outDir),
       outputs: JSON.stringify(outputs, (key, value) => (VARYING.has(key) ? undefined : value)),
     },
     chats: chatsOf(after) - chatsOf(before),

@@ -18,15 +18,12 @@ export class CrashInjector {
   readonly points: string[] = [];
   readonly #dieAt: number | Moment;
   readonly #requests = new Requests();
+  readonly #death = Promise.withResolvers<void>();
+  readonly died = this.#death.promise;
   #isDead = false;
-  readonly died: Promise<void>;
-  #die: () => void = () => {};
 
   constructor(dieAt: number | Moment) {
     this.#dieAt = dieAt;
-    this.died = new Promise((resolve) => {
-      this.#die = resolve;
-    });
   }
 
   get isDead(): boolean {
@@ -39,7 +36,7 @@ export class CrashInjector {
     if (!this.#isDead && !this.#isDue(point)) return;
     this.#isDead = true;
     this.#requests.hangUp();
-    this.#die();
+    this.#death.resolve();
     await new Promise<never>(() => {});
   };
 

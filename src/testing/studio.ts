@@ -191,9 +191,8 @@ async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> 
   });
   const isUpdate = isSet("SHOWRUNNER_UPDATE_QUOTES");
   if (text === null && isSet("CI") && !isUpdate) {
-    throw new AssertionError({
-      message: `${path} does not exist; run the test once outside CI and commit the file.`,
-    });
+    const message = `${path} does not exist; run the test once outside CI and commit the file.`;
+    throw new AssertionError({ message });
   }
   const written = `${JSON.stringify(now, null, 2)}\n`;
   if (text === null || isUpdate) return text === written ? undefined : writeFile(path, written);

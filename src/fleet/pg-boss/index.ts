@@ -42,21 +42,12 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
   await boss.start();
   // `stately` allows one waiting and one active job per run. Wakes are merged, and a wake during a slice waits until
   // the slice ends.
-  const common = {
-    policy: "stately",
-    heartbeatSeconds,
-    notify: true,
-    retryLimit: RETRIES,
-    retryBackoff: true,
-  } as const;
-  const kept = { retryDelay: 1, retryDelayMax: 60, deleteAfterSeconds: 60, retentionSeconds: 365 * 86_400 };
+  const common = { policy: "stately", heartbeatSeconds, notify: true } as const;
+  const retries = { retryLimit: RETRIES, retryBackoff: true, retryDelay: 1, retryDelayMax: 60 };
+  const queue = { ...common, ...retries, deleteAfterSeconds: 60, retentionSeconds: 365 * 86_400 };
   // A slice takes seconds. A local function may take any time, as long as its process gives signs of life.
-  for (const [name, expireInSeconds] of [
-    [SLICES, 600],
-    [LOCAL, 86_399],
-  ] as const) {
-    await boss.createQueue(name, { ...common, ...kept, expireInSeconds });
-  }
+  await boss.createQueue(SLICES, { ...queue, expireInSeconds: 600 });
+  await boss.createQueue(LOCAL, { ...queue, expireInSeconds: 86_399 });
   return new PgBossEngine(boss, onError);
 }
 
@@ -77,14 +68,8 @@ class PgBossEngine implements Engine {
     const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: delayMs / 1000 }) };
     const added = await this.#boss.send(SLICES, { runId }, how);
     // A wake is already waiting, perhaps for later. Only an immediate wake moves it forward.
-    if (added === null && isNow) {
-      await this.#boss.update(SLICES, undefined, {
-        singletonKey: runId,
-        startAfter: 0,
-        priority,
-        match: "all",
-      });
-    }
+    if (added !== null || !isNow) return;
+    await this.#boss.update(SLICES, undefined, { singletonKey: runId, startAfter: 0, priority, match: "all" });
   }
 
   async delegate(work: LocalWork): Promise<void> {

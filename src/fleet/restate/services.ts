@@ -115,19 +115,15 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     },
     handlers: {
       async perform(context: Restate.Context, given: LocalWork): Promise<void> {
-        await placed(
-          work,
-          "local",
-          { context, priority: -(given.place ?? 0), since: 0 },
-          async ({ signal, during }) => {
-            try {
-              await during(() => work.handlers.local(given, signal));
-            } catch (error) {
-              if (!signal.aborted) work.onError(error, keyOfWork(given));
-              throw new TriedAgain("A local step failed or this worker is stopping; see the worker's log.");
-            }
-          },
-        );
+        const claim = { context, priority: -(given.place ?? 0), since: 0 };
+        await placed(work, "local", claim, async ({ signal, during }) => {
+          try {
+            await during(() => work.handlers.local(given, signal));
+          } catch (error) {
+            if (!signal.aborted) work.onError(error, keyOfWork(given));
+            throw new TriedAgain("A local step failed or this worker is stopping; see the worker's log.");
+          }
+        });
       },
     },
   });

@@ -119,6 +119,8 @@ export class JournalCounters {
 }
 
 const MOST_RUNS = 10_000;
+const RUNS_HELP =
+  "Runs in the journal by status; `interrupted` means that no process drives the run. Only the newest 10,000 are counted.";
 const FRESH_MS = 5_000;
 
 export class JournalGauges {
@@ -145,30 +147,17 @@ export class JournalGauges {
     const overdue = rows.flatMap(({ wakeAt }) => (wakeAt !== null && wakeAt < now ? [now - wakeAt] : []));
     const accounts = [...new Set(rows.map(({ account }) => account))];
     const totals = await Promise.all(accounts.map((account) => this.#store.accountLedger(account)));
-    const sum = (micros: readonly number[]) => micros.reduce((all, one) => all + one, 0) / 1e6;
+    const usd = (field: "settledMicros" | "heldMicros") =>
+      totals.reduce((sum, { [field]: micros }) => sum + micros, 0) / 1e6;
     const notices = await this.#store.notices();
     const gauge = (name: string, help: string, value: number) => metric(name, "gauge", help, value);
+    const statuses = [...byStatus].map(([status, { length }]) => ({ labels: { status }, value: length }));
     return [
-      [
-        {
-          name: "showrunner_runs",
-          type: "gauge",
-          help: "Runs in the journal by status; `interrupted` means that no process drives the run. Only the newest 10,000 are counted.",
-        },
-        [...byStatus].map(([status, of]) => ({ labels: { status }, value: of.length })),
-      ],
+      [{ name: "showrunner_runs", type: "gauge", help: RUNS_HELP }, statuses],
       gauge("showrunner_runs_overdue", "Runs that an engine should have woken by now.", overdue.length),
       gauge("showrunner_queue_age_seconds", "Longest delay of an overdue run.", Math.max(0, ...overdue) / 1000),
-      gauge(
-        "showrunner_spent_usd",
-        "Total charges of all runs.",
-        sum(totals.map(({ settledMicros }) => settledMicros)),
-      ),
-      gauge(
-        "showrunner_held_usd",
-        "Amount reserved for requests whose cost is not known yet.",
-        sum(totals.map(({ heldMicros }) => heldMicros)),
-      ),
+      gauge("showrunner_spent_usd", "Total charges of all runs.", usd("settledMicros")),
+      gauge("showrunner_held_usd", "Amount reserved for requests whose cost is not known yet.", usd("heldMicros")),
       gauge("showrunner_notices_waiting", "Notifications not delivered yet.", notices.length),
     ];
   }

@@ -16,15 +16,13 @@ export function loadOpenTelemetry(): Promise<OpenTelemetry | null> {
 
 export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]): void {
   const meter = api.metrics.getMeter("showrunner");
-  for (const { family, samples } of counters.map((counter) => ({
-    family: counter.family,
-    samples: () => counter.samples(),
-  }))) {
+  for (const counter of counters) {
+    const { name, help } = counter.family;
     // The SDK's exporters add Prometheus's suffix `_total` to a counter's name.
-    const name = family.name.replace(/^showrunner_/, "showrunner.").replace(/_total$/, "");
-    const instrument = meter.createObservableCounter(name, { description: family.help });
+    const plain = name.replace(/^showrunner_/, "showrunner.").replace(/_total$/, "");
+    const instrument = meter.createObservableCounter(plain, { description: help });
     instrument.addCallback((result) => {
-      for (const { labels, value } of samples()) result.observe(value, labels);
+      for (const { labels, value } of counter.samples()) result.observe(value, labels);
     });
   }
 }
@@ -41,7 +39,7 @@ export async function traceRun(
   const record = ({ name, attributes, startedAt, endedAt, failed, within }: TracedSpan, parent: Context) => {
     const span = tracer.startSpan(name, { attributes, startTime: startedAt }, parent);
     if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
-    for (const one of within) record(one, trace.setSpan(parent, span));
+    for (const inner of within) record(inner, trace.setSpan(parent, span));
     span.end(endedAt);
   };
   // Only a remote parent can set the id of a trace.
@@ -84,16 +82,8 @@ export function runTrace(runId: string, events: readonly StoredEvent[], options:
   const spent = { "showrunner.pipeline": view.state.planned.plan.pipeline, ...cost(view.state.spentMicros) };
   const attributes = { "showrunner.run": runId, "showrunner.status": status, ...spent };
   const id = hash("sha256", JSON.stringify([runId, first.at]));
-  return {
-    traceId: id.slice(0, 32),
-    spanId: id.slice(32, 48),
-    run: span("showrunner.run", attributes, {
-      from: first.at,
-      to: last.at,
-      failed: status === "failed",
-      within: steps,
-    }),
-  };
+  const facts = { from: first.at, to: last.at, failed: status === "failed", within: steps };
+  return { traceId: id.slice(0, 32), spanId: id.slice(32, 48), run: span("showrunner.run", attributes, facts) };
 }
 
 interface Own {
@@ -149,11 +139,8 @@ function attemptSpans(attempt: StepView["attempts"][number], of: OfStep): readon
   const failed = error !== null;
   if (kind === "chat") return [span("showrunner.chat", attributes, { from: sentAt, to: endedAt ?? sentAt, failed })];
   const submitted = submittedAt ?? endedAt ?? sentAt;
-  const submit = span("showrunner.submit", attributes, {
-    from: sentAt,
-    to: submitted,
-    failed: failed && jobId === null,
-  });
+  const isRefused = failed && jobId === null;
+  const submit = span("showrunner.submit", attributes, { from: sentAt, to: submitted, failed: isRefused });
   if (submittedAt === null) return [submit];
   return [submit, span("showrunner.follow", attributes, { from: submitted, to: endedAt ?? submitted, failed })];
 }

@@ -158,14 +158,10 @@ class TimersEngine implements Engine {
     this.#end.abort(new Error("The worker stops."));
     const drained = Promise.allSettled(this.#active);
     if (drainMs === Number.POSITIVE_INFINITY) return void (await drained);
-    let late: { cancel(): void } | null = null;
-    await Promise.race([
-      drained,
-      new Promise<void>((resolve) => {
-        late = this.#options.setTimer(drainMs, resolve);
-      }),
-    ]);
-    (late as { cancel(): void } | null)?.cancel();
+    const late = Promise.withResolvers<void>();
+    const timer = this.#options.setTimer(drainMs, late.resolve);
+    await Promise.race([drained, late.promise]);
+    timer.cancel();
   }
 
   #add(key: string, what: Pick<Item, "dueAt" | "priority" | "perform" | "kind">): void {

@@ -88,27 +88,23 @@ async function answerTo(
 class Body {
   readonly sender: string;
   bytes = 0;
-  readonly refused: Promise<Response>;
+  isWhole = false;
+  readonly #refusal = Promise.withResolvers<Response>();
   readonly #incoming: IncomingMessage;
   readonly #held: Set<Body>;
   readonly #limits: BodyLimits;
   #timer: NodeJS.Timeout | undefined;
-  #isWhole = false;
-  #refuse: (answer: Response) => void = () => {};
   #fail: (error: Error) => void = () => {};
 
   constructor(incoming: IncomingMessage, held: Set<Body>, limits: BodyLimits) {
     this.sender = incoming.socket.remoteAddress ?? "";
-    this.refused = new Promise((resolve) => {
-      this.#refuse = resolve;
-    });
     this.#incoming = incoming;
     this.#held = held;
     this.#limits = limits;
   }
 
-  get isWhole(): boolean {
-    return this.#isWhole;
+  get refused(): Promise<Response> {
+    return this.#refusal.promise;
   }
 
   stream(): ReadableStream<Uint8Array> {
@@ -125,7 +121,7 @@ class Body {
         });
         incoming.once("end", () => {
           clearTimeout(this.#timer);
-          this.#isWhole = true;
+          this.isWhole = true;
           if (this.#held.has(this)) controller.close();
         });
         incoming.once("error", (error) => this.#fail(error));
@@ -160,7 +156,7 @@ class Body {
   #end(answer: Response): void {
     this.#leave();
     this.#fail(new Error("The request was refused."));
-    this.#refuse(answer);
+    this.#refusal.resolve(answer);
   }
 }
 
