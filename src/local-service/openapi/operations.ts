@@ -41,6 +41,7 @@ const EVENTS = `The answer; with \`stream: true\`, its events from \`response.cr
 const date = { ...text, description: "An ISO 8601 date, with or without a time." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
 const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
+const deleted = empty("The job is deleted. Repeating the request also succeeds.");
 const tested = one("TestResult", "The response to the test event.");
 
 export const SUBMIT_SUCCESS: Success = {
@@ -115,14 +116,9 @@ export const API_SPECS: Specs = {
 
   "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
   "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
-  "DELETE /jobs/{job_id}": row(
-    "jobs",
-    "delete_job",
-    empty("The job is deleted. Repeating the request also succeeds."),
-    {
-      errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
-    },
-  ),
+  "DELETE /jobs/{job_id}": row("jobs", "delete_job", deleted, {
+    errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
+  }),
   "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
     query: { logs_after: { ...text, description: LOGS_AFTER } },
   }),

@@ -8,8 +8,8 @@ import {
   MAX_IMAGE_BYTES,
   type Modality,
   type ModelDefinition,
-  mediaReference,
   OUTPUT_SCHEMA,
+  mediaReference as reference,
   steps,
   VISIBLE,
 } from "../model.ts";
@@ -31,23 +31,11 @@ const one = { num_outputs: oneOf([1], 1) };
 
 type Limits = Readonly<Record<string, number>>;
 const picture = (role: string, bytes: number, limits: Limits = {}) =>
-  mediaReference({ media_type: "image", role, max_file_size_bytes: bytes, description: "An image.", ...limits });
+  reference({ media_type: "image", role, max_file_size_bytes: bytes, description: "An image.", ...limits });
 const film = (limits: Limits, role = "input_video") =>
-  mediaReference({
-    media_type: "video",
-    role,
-    max_file_size_bytes: MAX_FILM_BYTES,
-    description: "A video.",
-    ...limits,
-  });
+  reference({ media_type: "video", role, max_file_size_bytes: MAX_FILM_BYTES, description: "A video.", ...limits });
 const sound = (limits: Limits = {}, role = "audio_input") =>
-  mediaReference({
-    media_type: "audio",
-    role,
-    max_file_size_bytes: SOUND_BYTES,
-    description: "An audio file.",
-    ...limits,
-  });
+  reference({ media_type: "audio", role, max_file_size_bytes: SOUND_BYTES, description: "An audio file.", ...limits });
 const list = (items: JsonSchema, maxItems: number, limits: Limits = {}): JsonSchema => ({
   type: "array",
   minItems: 1,
@@ -121,6 +109,7 @@ const ENLARGED = { usd: 0.1, per: "second" } as const;
 const PICTURE = { usd: 0.04, per: "image" } as const;
 const INVENTS = "Upscales videos and adds detail.";
 const KEEPS = "Upscales videos faithfully.";
+const UPSCALES_TRANSPARENCY = "Upscales images that contain transparency.";
 
 export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
   model("elevenlabs-sound-effects", "audio", SOUND, "Generates a sound effect from text.", {
@@ -184,13 +173,7 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
     enhancement_strength: oneOf(["low", "medium", "high"], "high"),
     film_grain: flag(false),
   }),
-  model(
-    "topaz-image-upscaler-transparency",
-    "image",
-    PICTURE,
-    "Upscales images that contain transparency.",
-    largerPicture,
-  ),
+  model("topaz-image-upscaler-transparency", "image", PICTURE, UPSCALES_TRANSPARENCY, largerPicture),
   model("creatify-aurora", "video", { usd: 0.14, per: "second" }, "Animates a face to speak the given audio.", {
     ...one,
     prompt: words(),
