@@ -101,7 +101,7 @@ describe("run --detach", () => {
     expect(begun.code, begun.stderr).toBe(0);
     const running = await cli(line, options);
     expect(running.code, running.stderr).toBe(0);
-    expect(running.stderr).toMatch(/Run film exists \((planned|running)\): another process is executing it/);
+    expect(running.stderr).toMatch(/Run film already exists \((planned|running)\): another process is executing it/);
     expect(running.stderr).toContain("Next: showrunner events film --follow");
     const pictures = async () => (await slow.stats()).jobs_by_model["image-1"];
     const shown = async () => (await cli(["show", "film"], options)).stdout;

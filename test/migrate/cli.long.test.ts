@@ -119,7 +119,7 @@ describe("showrunner migrate", () => {
     const { code, stderr } = await migrate(["v2.json", "--out", "out", "--verify"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /Not verified: .*step video-1-audio-shifted failed: .*is shorter than the 9000 ms to cut off/,
+      /Not verified: .*step video-1-audio-shifted failed: .*is shorter than the 9000 ms to be trimmed/,
     );
     expect(stderr).toContain("body 1: v2 makes 1 × video; video-1 made nothing");
     expect(stderr).not.toContain("nothing, nothing");
