@@ -131,7 +131,10 @@ describe("showrunner run --each", () => {
     expect(found.stdout).not.toMatch(/scarf|batch-of/);
     expect((await cli(["runs", "--search", "linen"], options)).stderr).toContain('No runs with "linen".');
     const wrong = await each("--budget", "1", "--id-column", "sku");
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("set --id-column to one of slogan, look, #name")]);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining("set --id-column to one of slogan, look, #name"),
+    ]);
   });
 
   test("40 rows under a budget for 25: 25 are made, and the budget that is advised makes the rest", async () => {
