@@ -53,7 +53,7 @@ export const CURES: Readonly<Record<string, string>> = {
   MEDIA_PATH: "Choose another name for the result, or a different `outDir`.",
   MIGRATE_DECISIONS: "Correct the decisions file at the line shown in the message.",
   OVER_BUDGET: "Raise the budget, shorten the pipeline, or use a cheaper `--profile`.",
-  PIPELINE_DEFINITION: "Correct the line of your pipeline that the message shows.",
+  PIPELINE_DEFINITION: "Fix the line of your pipeline that is shown in the message.",
   PLAN_PROBLEMS: "Fix the listed problems. Each one names the step, the field and the allowed values.",
   QUOTE_REFUSED:
     "Check what changed, then start with the new quote shown in the message. `showrunner plan` also prints a new quote.",

@@ -134,7 +134,7 @@ const commands: { readonly [heading: string]: Commands } = {
       from(init, "installSkills"),
     ],
     completion: [
-      "print a shell completion script: source <(showrunner completion bash)",
+      "print a shell completion script, for use as in: source <(showrunner completion bash)",
       async () => (await import("../commands/completion.ts")).completion,
       withShell,
     ],

@@ -26,7 +26,7 @@ const common = {
 const rate = {
   "--rate-limit <requests/seconds>": "rate limit of your key, such as 600/60 (default: learned from the service)",
   "--turns <tag>":
-    "divide the rate limit among the values of this tag: evenly, as in client, or by weight, as in client,acme=3 (default: evenly among runs)",
+    "split the rate limit among a tag's values, evenly (`--turns client`) or by weight (`--turns client,acme=3`); by default, it is split evenly among runs",
 };
 
 const spending = {
@@ -40,7 +40,8 @@ const spending = {
 };
 
 const waitForCap = {
-  "--wait-for-cap <duration>": "when a daily cap is reached, wait up to this long for the next day, such as 30h or 7d",
+  "--wait-for-cap <duration>":
+    "when a daily cap is reached, wait for it to reset, for up to this long in total, such as 30h or 7d (default: pause)",
 };
 
 const notify = {
@@ -124,7 +125,7 @@ export const options = {
     "--quote <id>":
       "start only the plan that `plan` quoted under this id, for at most the quoted maximum (cannot be used with --each)",
     "--start-anyway": "start even if the wallet holds less than the plan's minimum cost",
-    "--concurrency <limits>": "maximum parallel jobs: 8, or total=8,video=2",
+    "--concurrency <limits>": "maximum number of parallel jobs, such as 8 or total=8,video=2",
     ...profile,
     "--marks": "mark returned files as AI-generated; see docs/marks.md",
     "--reuse": "reuse results of earlier runs with identical inputs, at no cost",
@@ -144,8 +145,8 @@ export const options = {
     ...input,
     ...common,
     ...rows,
-    "--id <id>": "prefix for the run ids, as in `showrunner run` (with --each; default: the file's name)",
-    "--concurrency <limits>": "maximum parallel jobs in the forecast: 8, or total=8,video=2",
+    "--id <id>": "with --each, prefix for the run ids, the same as for `showrunner run` (default: the file's name)",
+    "--concurrency <limits>": "maximum number of parallel jobs in the forecast, such as 8 or total=8,video=2",
     ...profile,
     "--reuse": "treat steps as free if they can reuse results of earlier runs with identical inputs",
     "--against <run-id|file>": "show differences from a run's plan or another file, and what they cost",
@@ -164,7 +165,8 @@ export const options = {
       "maximum cost of this run alone; for a run that shares a budget and has paused because of its price",
     "--quote <id>": "rerun only what was quoted under this id, for at most the quoted maximum",
     "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
-    "--wait-for-funds <duration>": "when the wallet runs short, wait this long for funds before pausing: 30m, 2h, 90s",
+    "--wait-for-funds <duration>":
+      "when the wallet runs short, wait up to this long for funds before pausing, such as 30m, 2h or 90s",
     ...giveUpAfter,
     "--file <file[#export]>": "the current pipeline file; shows what changed since the run was planned",
     "--accept-changes": "apply code changes: run new and changed steps, and all steps that depend on them",
@@ -179,7 +181,7 @@ export const options = {
     "--everywhere": "also replace the text in other steps (with --edit)",
     "--no-everywhere": "leave the text in other steps unchanged (with --edit)",
     "--redo <step>":
-      "redo this step or, for an approval, the steps that it shows; the `revise` function in the code applies --note",
+      "redo this step or, for an approval, the steps that it shows; --note is passed to your `revise` function",
     "--note <text>": "what to change (with --redo), or the reason for the rerun or edit; stored in the journal",
     "--rerun <step>": list("rerun this step and all steps that depend on it; * matches any characters; repeatable"),
     "--rerun-failed": "rerun every step that failed or partly failed, and all steps that depend on it",
@@ -228,7 +230,7 @@ export const options = {
     "--out <file.html>":
       "file to write (default: report.html in the run's folder, if that is inside the current folder)",
     "--for <whom>": choice(
-      "who the report is for; a client sees only what the run returned, without steps, texts or costs",
+      "who the report is for; a client sees only what the run returned, without steps, prompts or costs",
       ["client"],
     ),
     "--prices": "include the cost, to the cent (with --for client)",
@@ -267,7 +269,7 @@ export const options = {
   balance: { ...common, ...spending },
   doctor: {
     ...common,
-    "--webhook-url <url>": "public URL to check, which must lead to this machine",
+    "--webhook-url <url>": "public URL to check, which must reach this machine",
     "--webhook-port <port>": "port on this machine that the URL forwards to; opened briefly for the check",
   },
   migrate: {
@@ -303,7 +305,7 @@ export const options = {
     ...planning,
     "--once": "exit when no resumable run is left; exit code 3 if a run could not be executed",
     "--wait-for-funds <duration>":
-      "when the wallet runs short, wait this long for funds before leaving the run paused: 30m",
+      "when the wallet runs short, wait up to this long for funds before leaving the run paused, such as 30m",
     ...engine("queue that distributes runs to workers (default: timers, inside this process)"),
     ...engineUrl,
     "--pipelines <dir>": "folder with the pipeline files, needed for runs with functions (default: the current one)",
@@ -356,7 +358,7 @@ export const options = {
     "--catalog <file>": "catalog of models to offer instead of the built-in ones",
     "--open-catalog": "serve models and voices without a credential, as some hosted services do",
     "--unquotable-cost <what>": choice(
-      "cost in the estimate of a job that has no price, because some clients require a number (default: null; with --strict, refuse the estimate)",
+      "cost to return in the estimate of a job that has no price; some clients require a number (default: null; with --strict, refuse the estimate)",
       ["null", "zero", "omit", "refuse"],
     ),
     "--faults <file>": "JSON file of faults to inject",

@@ -6,7 +6,7 @@ import { kindOfValue, shown, typeWords, valueText } from "../kit/value-text.ts";
 import type { Problem } from "../plan/plan.ts";
 import { FOR_CALLERS } from "../plan/step.ts";
 
-/** A handle was used as text or as JSON during planning, when its result does not exist yet. */
+/** A handle was used as text or as JSON during planning, before its result existed. */
 export class HandleMisuseError extends ShowrunnerError {
   readonly code = "HANDLE_MISUSE";
 

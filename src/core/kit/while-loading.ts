@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ShowrunnerError } from "./errors.ts";
 
-/** A pipeline file that was only being loaded tried to start a run. Nothing was submitted. */
+/** A pipeline file tried to start a run while it was being loaded. Nothing was submitted. */
 export class RunWhileLoadingError extends ShowrunnerError {
   readonly code = "RUN_WHILE_LOADING";
   constructor(pipeline: string) {

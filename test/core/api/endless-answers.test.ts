@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 test.each([
   { status: 200, what: "an answer", mostMib: 16 },
   { status: 500, what: "an error", mostMib: 1 },
-])("of $what without end no more than $mostMib MiB are read [answers of services]", async ({ status, mostMib }) => {
+])("of $what without end no more than $mostMib MiB are read [service responses]", async ({ status, mostMib }) => {
   let socketBytes = 0;
   const closed = Promise.withResolvers<void>();
   const server = createServer((request, answer) => {

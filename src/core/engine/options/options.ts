@@ -74,7 +74,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How the API requests of this process take turns, so that a large run does not block small ones. Default: by run.
+   * How this process's API requests take turns, so that a large run does not block small ones. Default: by run.
    */
   readonly turns?: TurnsOption | undefined;
   /** How long an unanswered request may be retried, in milliseconds: a whole number above 0. Default 24 h. */
@@ -152,8 +152,8 @@ export interface RunOptions extends DriveOptions {
   /** A tag of the run, as `key=value`. If set, `budget` limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
   /**
-   * Maximum number of concurrent jobs. A number limits all jobs together. An object sets limits by `total`, model id,
-   * provider or modality. Default: 8 in total.
+   * Maximum number of concurrent jobs. A number limits all jobs together. An object can limit all jobs (`total`), or
+   * the jobs of a model, provider or modality. Default: 8 in total.
    */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Whether to start even if the wallet contains less than the plan's minimum price. Default false. */
