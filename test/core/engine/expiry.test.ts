@@ -210,6 +210,16 @@ describe("An output that the service says it does not have", () => {
     expect(expiring).toEqual([]);
   });
 
+  test("does not expire because a proxy answers in the service's place", async () => {
+    let refusal: Error | null = apiError(413, "UNKNOWN", {}, false);
+    const { clock, paper, run, resume } = await openRefusing(() => refusal);
+    await run(one);
+    await clock.advance(24 * hourMs);
+    expect((await resume()).pause?.reason).toBe("files");
+    refusal = null;
+    expect([(await resume()).status, paper.jobs.size]).toEqual(["succeeded", 1]);
+  });
+
   test("still feeds its dependents, and is downloaded when the run is resumed", async () => {
     let refusal: Error | null = apiError(404, "NOT_FOUND");
     const { show, paper: paidService, run, resume } = await openRefusing(() => refusal);

@@ -1,4 +1,4 @@
-import { answerOf, DownloadError } from "../../api/index.ts";
+import { ApiError, answerOf, DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { attemptOf, type OutputState } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanText, sentence } from "../../kit/clean-text.ts";
@@ -52,10 +52,9 @@ export const download: Effect<"download"> = async (command, context) => {
     if (judged !== null && judged.verdict !== "no copy") return retryOrPause(judged, context);
     const message = cleanText((error as Error).message);
     const reason = error instanceof DownloadError ? error.reason : null;
-    return uncopied(command, context, message, {
-      isCertain: reason !== null && CERTAIN.has(reason),
-      isRefused: reason === "expired" || reason === "refused" || judged?.verdict === "no copy",
-    });
+    // A response without the service's envelope may come from a proxy, which knows nothing about the job.
+    const isRefused = reason === "expired" || reason === "refused" || (error instanceof ApiError && error.envelope);
+    return uncopied(command, context, message, { isCertain: reason !== null && CERTAIN.has(reason), isRefused });
   }
 };
 
