@@ -21,14 +21,14 @@ export interface Owner {
   readonly ownerId: string;
 }
 
-interface UsageRow {
+export interface UsageRow {
   readonly key: string;
   readonly jobs: number;
   readonly spentMicros: number;
   readonly requests: number;
 }
 
-interface ChatsInFlight {
+export interface ChatsInFlight {
   readonly ofWorkspace: number;
   readonly ofKey: number;
   readonly heldMicros: number;
@@ -86,7 +86,7 @@ export function jobTable(db: Statements) {
   };
 }
 
-interface ChatFilter {
+export interface ChatFilter {
   readonly start: number | null;
   readonly end: number | null;
   readonly model: string | null;
