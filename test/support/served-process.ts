@@ -26,9 +26,10 @@ export async function startServed(module: string): Promise<ServedProcess> {
     execArgv: FLAGS,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  const [ready] = await once(child, "message");
+  const first = await Promise.race([once(child, "message"), once(child, "exit").then(() => null)]);
+  if (first === null) throw new Error(`${module} ended before it was ready; see its stderr.`);
   return {
-    ready,
+    ready: first[0],
     async health(ask = "health") {
       const answer = once(child, "message");
       child.send(ask);
