@@ -297,7 +297,7 @@ export function failed(step: Handle): WhenCondition {
   return condition({ test: "failed", of: step });
 }
 
-/** Makes a failure policy that requires at least this many results. See the `onFailure` of pipelines and steps. */
+/** Makes a failure policy that requires at least this many results. See the `onFailure` option of pipelines and steps. */
 export function quorum(count: number): FailurePolicy & { readonly quorum: number } {
   return { quorum: count };
 }
