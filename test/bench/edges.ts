@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stepTable } from "../../src/cli/commands/runs.ts";
+import { stepTable } from "../../src/cli/commands/show.ts";
 import { LiveRun, renderTree } from "../../src/cli/live/tree.ts";
 import { createClient } from "../../src/core/api/index.ts";
 import { openMediaStore } from "../../src/core/engine/media/folder-store.ts";

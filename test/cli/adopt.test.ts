@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { stepTable } from "../../src/cli/commands/runs.ts";
+import { stepTable } from "../../src/cli/commands/show.ts";
 import { type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/core/api/index.ts";
 import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";

@@ -25,7 +25,7 @@ import {
 import { visible, visibleLines } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
-import { decisionText } from "./runs.ts";
+import { decisionText } from "./show.ts";
 
 export async function approve(
   context: Context,

@@ -28,6 +28,7 @@ const run = () => import("../commands/run.ts");
 const plan = () => import("../commands/plan.ts");
 const resume = () => import("../commands/resume.ts");
 const runs = () => import("../commands/runs.ts");
+const show = () => import("../commands/show.ts");
 const decide = () => import("../commands/decide.ts");
 const exports = () => import("../commands/export.ts");
 const gc = () => import("../commands/gc.ts");
@@ -46,7 +47,7 @@ const commands: { readonly [heading: string]: Commands } = {
     "plan <file[#export]>": ["check and price a pipeline; spends nothing", from(plan, "plan")],
     "resume <run-id>": ["resume a run that was killed, stopped or paused", from(resume, "resume")],
     runs: ["list the runs in the journal", from(runs, "runs")],
-    "show <run-id>": ["show one run: steps, jobs, costs, files", from(runs, "show")],
+    "show <run-id>": ["show one run: steps, jobs, costs, files", from(show, "show")],
     "approve [run-id] [step]": [
       "approve a waiting step; without a step, list the steps waiting in this run or in all runs",
       from(decide, "approve"),
@@ -64,7 +65,7 @@ const commands: { readonly [heading: string]: Commands } = {
       async () => (await import("../commands/decide.ts")).open,
     ],
     "report <run-id>": ["write a run's report as one HTML file with its media embedded", from(exports, "report")],
-    "events <run-id>": ["print the events of a run", from(runs, "events")],
+    "events <run-id>": ["print the events of a run", from(show, "events")],
     balance: ["show the wallet balance, and what the runs in the journal have spent and reserved", from(gc, "balance")],
     doctor: ["check Node, settings, journal, media, disk space, service, clock and webhooks", from(doctor, "doctor")],
     "review-link [run-id] [step]": [

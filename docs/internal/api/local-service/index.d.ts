@@ -20,6 +20,47 @@ interface ClockControl extends Clock {
   advance(ms: number): Promise<void>;
   stop(): void;
 }
+type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
+interface MediaFile {
+  readonly path: string;
+  readonly contentType: string;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+  readonly isCaptioned?: boolean;
+}
+interface VoiceProfile {
+  readonly base: "slt" | "rms" | "awb" | "kal";
+  readonly pitchHz: number | null;
+  readonly loudnessDb: number | null;
+  readonly label: string;
+}
+interface RenderRequest {
+  readonly kind: RenderKind;
+  readonly index: number;
+  readonly seed: number;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly media: Readonly<Record<string, readonly MediaFile[]>>;
+  readonly voice: VoiceProfile | null;
+  readonly outPath: string;
+}
+interface RenderResult {
+  readonly contentType: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+  readonly fps: number | null;
+  readonly sizeBytes: number;
+  readonly voice: VoiceProfile | null;
+}
+interface RenderOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (fraction: number) => void;
+}
+interface Renderer {
+  render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
+  close(): Promise<void>;
+}
 interface RateLimit {
   readonly requests: number;
   readonly windowMs: number;
@@ -267,47 +308,6 @@ declare const faultRule: z.ZodDiscriminatedUnion<[z.ZodObject<{
   kind: z.ZodLiteral<"webhook_never">;
 }, z.core.$strict>], "kind">;
 type FaultRule = z.input<typeof faultRule>;
-type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
-interface MediaFile {
-  readonly path: string;
-  readonly contentType: string;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly durationMs: number | null;
-  readonly isCaptioned?: boolean;
-}
-interface VoiceProfile {
-  readonly base: "slt" | "rms" | "awb" | "kal";
-  readonly pitchHz: number | null;
-  readonly loudnessDb: number | null;
-  readonly label: string;
-}
-interface RenderRequest {
-  readonly kind: RenderKind;
-  readonly index: number;
-  readonly seed: number;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly media: Readonly<Record<string, readonly MediaFile[]>>;
-  readonly voice: VoiceProfile | null;
-  readonly outPath: string;
-}
-interface RenderResult {
-  readonly contentType: string | null;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly durationMs: number | null;
-  readonly fps: number | null;
-  readonly sizeBytes: number;
-  readonly voice: VoiceProfile | null;
-}
-interface RenderOptions {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (fraction: number) => void;
-}
-interface Renderer {
-  render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
-  close(): Promise<void>;
-}
 interface KeyOption {
   readonly keyId: string;
   readonly secret: string;
