@@ -1,6 +1,6 @@
-import { decidedText } from "../../core/kit/decided-text.ts";
 import { formatDuration, lateText } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
+import { decidedText } from "../../core/kit/value-text.ts";
 import { eventText, loadRun } from "../../core/view/index.ts";
 import type { RunDocument, Showrunner, StoredEvent } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";

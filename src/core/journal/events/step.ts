@@ -1,6 +1,6 @@
 import type { CleanText } from "../../kit/clean-text.ts";
-import { decidedText, deciderText } from "../../kit/decided-text.ts";
 import { type Expected, formatDuration, slowText, stillText } from "../../kit/duration.ts";
+import { decidedText, deciderText } from "../../kit/value-text.ts";
 import { type Json, traitsOf } from "../../plan/plan.ts";
 import { lastAttempt, type OutputState, planStep, type RunState } from "../state.ts";
 import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
