@@ -13,7 +13,7 @@ import { cleanText, ownText } from "../kit/clean-text.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import { decisionEvents, type PersonsDecision, type Refusal, whyUndecidable } from "./decisions.ts";
-import { changeable, offered } from "./kinds/approve.ts";
+import { changeable, nothingChangeable, offered } from "./kinds/approve.ts";
 import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/paid.ts";
 import { generationId } from "./kinds/provider.ts";
@@ -201,7 +201,7 @@ function approved(
     return { why: `the result picked for ${step} is no longer offered`, next };
   }
   if (value !== undefined && changeable(decision, chosen) === null) {
-    return { why: `${step} does not show a single value that can be edited`, next };
+    return { why: nothingChangeable(decision), next };
   }
   return decided(state, {
     step,

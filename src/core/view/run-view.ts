@@ -16,7 +16,7 @@ import { schemaAt } from "../plan/kinds/kind.ts";
 import { type Decision, type Json, type Reference, stepNamed, traitsOf } from "../plan/plan.ts";
 import { type OpenDecision, openDecisions } from "../run/decisions.ts";
 import { foresee } from "../run/inbox.ts";
-import { changeable, offered } from "../run/kinds/approve.ts";
+import { changeable, nothingChangeable, offered } from "../run/kinds/approve.ts";
 import { type NextCommand, nextCommand } from "../run/next-command.ts";
 import { referencedValue } from "../run/resolve.ts";
 import { unresolvedText } from "../run/waiting.ts";
@@ -279,12 +279,8 @@ function changeableValue(state: RunState, decision: Decision): ChangeableValue |
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);
   return shown === null || value === undefined
-    ? nothingChangeable(decision)
+    ? `${nothingChangeable(decision)}.`
     : { value, schema: schemaOf(state, shown) };
-}
-
-export function nothingChangeable({ path }: Decision): string {
-  return `${path} does not show exactly one value that can be edited.`;
 }
 
 export function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {

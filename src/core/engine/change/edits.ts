@@ -7,11 +7,11 @@ import { InvalidOptionError } from "../../kit/errors.ts";
 import { didYouMean, own } from "../../kit/lookup.ts";
 import { isSecondChoice, plainJson, type StepEdits, type TextChange, traitsOf, withTexts } from "../../plan/index.ts";
 import type { Decision, Json, PlanStep, Reference } from "../../plan/plan.ts";
-import { changeable } from "../../run/kinds/approve.ts";
+import { changeable, nothingChangeable } from "../../run/kinds/approve.ts";
 import { readiness } from "../../run/readiness.ts";
 import { missingReason, referencedValue } from "../../run/resolve.ts";
 import { madeAgainFor } from "../../run/second-choice.ts";
-import { nothingChangeable, schemaOf } from "../../view/run-view.ts";
+import { schemaOf } from "../../view/run-view.ts";
 import { functionsFor, type StepFunctions } from "../effects/functions.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
@@ -72,7 +72,7 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
   const shown = changeable(decision, chosen);
-  if (shown === null) throw refuse(nothingChangeable(decision));
+  if (shown === null) throw refuse(`${nothingChangeable(decision)}.`);
   if (!isPlain(value))
     throw refuse("is not plain JSON (text, numbers, true, false, null, and lists and objects of these).");
   if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`is longer than ${MOST_CHARACTERS} characters.`);

@@ -69,6 +69,10 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
+export function nothingChangeable({ path }: Decision): string {
+  return `${path} does not show exactly one value that can be edited`;
+}
+
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick a number from 0 to ${offer.length - 1}, or the name of the step that produced the result: ${names}.`;
