@@ -89,11 +89,17 @@ test("A job of a changed step that the service lists is collected, and not asked
   expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
 });
 
-test("A job with another prompt is none that the request made", async () => {
-  const { prompts, reasons } = await changedAfter(BEFORE, (world) => foreign(world, "job_other", "a cat"));
-  expect(prompts).toEqual(["a lighthouse", "a cat", "by day"]);
-  expect(reasons).toEqual(["changed"]);
-});
+/** A service that shows a prompt as it has rewritten it. */
+function rewritten({ paidService }: CrashWorld): void {
+  const client = paidService.client.bind(paidService);
+  paidService.client = (boundary) => {
+    const inner = client(boundary);
+    const { job } = inner;
+    return Object.assign(inner, {
+      job: async (...args: Parameters<typeof job>) => ({ ...(await job(...args)), prompt: "a rewritten prompt" }),
+    });
+  };
+}
 
 const unlisted = ({ paidService }: CrashWorld) => {
   const client = paidService.client.bind(paidService);
@@ -106,10 +112,13 @@ const unlisted = ({ paidService }: CrashWorld) => {
 test.each<[string, string, (world: CrashWorld) => void, number]>([
   ["several jobs may be what a request made", AFTER, (world) => foreign(world, "job_a", "by night"), 4],
   ["a job without a prompt may be what a request made", BEFORE, (world) => foreign(world, "job_a", null), 3],
+  ["a job with another prompt may be what a request made", BEFORE, (world) => foreign(world, "job_a", "a cat"), 3],
+  ["the service shows another prompt for the job of a request", AFTER, rewritten, 4],
   ["the service does not list its jobs", AFTER, unlisted, 4],
 ])("Where %s, it is sent again under its key", async (_, point, meanwhile, submits) => {
-  const { result, world, reasons } = await changedAfter(point, meanwhile);
+  const { result, world, reasons, heldMicros, settledMicros } = await changedAfter(point, meanwhile);
   expect([result.status, reasons]).toEqual(["succeeded", []]);
+  expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: 300_000 });
   expect([world.paidService.byKey.size, world.paidService.submits]).toEqual([3, submits]);
 });
 

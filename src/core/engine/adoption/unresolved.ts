@@ -48,7 +48,7 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 /**
  * How well a job matches an unanswered request for the same model. `key`: both have the same idempotency key, or the
  * service named the job. `prompt`: both have the same prompt. `possible`: there is no prompt to compare. `unlike`: the
- * key or the prompt differs.
+ * prompts differ, which proves nothing, because a service may show a prompt that it has rewritten.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 
@@ -64,9 +64,10 @@ interface ListedJob {
   readonly idempotencyKey: string | null;
 }
 
-export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob): JobMatch {
+/** Returns null if the job has another idempotency key, which proves that another request created it. */
+export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob): JobMatch | null {
   if (job.jobId === namedJobId || job.idempotencyKey === key) return "key";
-  if (job.idempotencyKey !== null) return "unlike";
+  if (job.idempotencyKey !== null) return null;
   const words = promptTexts(input);
   if (job.prompt === null || words.length === 0) return "possible";
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
@@ -165,7 +166,7 @@ export async function jobOfSubmit(
   const attempt = lastAttempt(state.steps[step]!)!;
   const jobs = await jobBook(parts, [{ attempt }]);
   const { candidates } = await jobs.madeBy(attempt, requestOf(step, attempt, []));
-  if (candidates.every(({ match }) => match === "unlike")) return null;
+  if (candidates.length === 0) return null;
   return certainJob(attempt, candidates, state);
 }
 
@@ -269,13 +270,13 @@ class JobBook {
     const named = namedJobId === null || isListed ? null : await this.#summary(namedJobId);
     const jobs = named === null ? nearby : [named, ...nearby];
     const judged = await Promise.all(
-      jobs.map(async (job): Promise<AdoptionCandidate> => {
+      jobs.map(async (job): Promise<readonly AdoptionCandidate[]> => {
         const detail = await this.#detail(job.jobId);
         const match = matchOf(request, { jobId: job.jobId, ...detail });
-        return { ...job, prompt: detail.prompt, match };
+        return match === null ? [] : [{ ...job, prompt: detail.prompt, match }];
       }),
     );
-    return judged.toSorted((a, b) => rank(a) - rank(b));
+    return judged.flat().toSorted((a, b) => rank(a) - rank(b));
   }
 
   async #summary(jobId: string): Promise<JobSummary | null> {

@@ -92,7 +92,7 @@ const matches: Readonly<Record<JobCandidate["match"], string>> = {
   key: "Same idempotency key.",
   prompt: "Same prompt:",
   possible: "This job has no prompt to compare.",
-  unlike: "Different prompt or idempotency key:",
+  unlike: "Different prompt:",
 };
 
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: PageStep }) {
