@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { openJournal } from "../../../src/core/journal/open.ts";
 import { bareMs, type Case, cases, showrunnerMs } from "../engine.ts";
 import { executed, lastValue, layeredGraph } from "../graph.ts";
-import { inFolder, interleaved, print, Report, roundsOf, writeResults } from "../harness.ts";
+import { inFolder, interleaved, pooled, print, Report, roundsOf, writeResults } from "../harness.ts";
 import { type Bar, median, ratios } from "../stats.ts";
 import type { Peer } from "./peer.ts";
 import { postgresBin, postgresUrl, startPostgres } from "./servers.ts";
