@@ -18,8 +18,8 @@ from defaults. By default, the journal is \`.showrunner/journal.db\`. If no serv
 which stores its data in \`.showrunner/local\`.
 
 Commands print data on stdout, and messages and progress on stderr. If stderr is not a terminal, each progress event is one line.
-\`NO_COLOR\` turns colors off. In text from outside (prompts, names, errors), control characters and text-direction marks are shown as
-codes.
+\`NO_COLOR\` turns colors off. In text that Showrunner didn't write itself (prompts, names, errors), control characters and
+text-direction marks are shown as codes.
 
 | Exit code | Meaning |
 |---|---|
@@ -34,14 +34,14 @@ const documents = `## JSON
 
 With \`--json\`, a command prints one document on stdout. Only \`events --follow\`, \`jobs follow\`, \`worker\` and \`run --each\` print one document
 per line. Within a major version, the names and meanings below stay the same, but names may be added. Names are in snake_case, amounts are
-decimal strings of US dollars, times are in ISO 8601, the names of durations end in \`_ms\`, and unknown values are null. Field names in
+decimal strings in US dollars, times are in ISO 8601, durations have names that end in \`_ms\`, and unknown values are null. Field names in
 your own data and the service's, such as inputs, values, tags and schemas, aren't changed. Two commands print other formats: \`events\`
 prints the journal's format, and \`api\` the service's.
 
 If Showrunner refuses a command, the document is \`{ok: false, code, message, next}\`. If a plan has problems, the code is \`PLAN_PROBLEMS\`, and
 the document also contains \`problems: [{code, step, field, message, allowed?, replaced_by?}]\`. If a file of rows has mistakes, the code is
 \`INPUT_INVALID\`, and the document also contains \`file\` and \`mistakes: [{line, column, message}]\`. If a command that prints one document per
-line fails partway through, its last line is such a refusal.
+line fails partway through, its last line is an error document like this one.
 
 | Command | Document |
 |---|---|

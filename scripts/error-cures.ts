@@ -40,7 +40,7 @@ export const CURES: Readonly<Record<string, string>> = {
   LOCAL_SERVICE_MISSING:
     "Install the `showrunner-local` package with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
-    "Run `showrunner doctor`. Either something between you and the service, such as a proxy, responds instead, or the base URL does not belong to a v3 service.",
+    "Run `showrunner doctor`. Either the base URL does not belong to a v3 service, or something between you and the service, such as a proxy, is responding in its place.",
   MEDIA_BUCKET:
     "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists the permissions that are required.",
   MEDIA_DISK: "Free disk space or repair the disk, then run `resume`. Nothing is paid for twice.",

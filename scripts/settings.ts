@@ -2,7 +2,7 @@
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_SERVICE: "the name of a hosted service, such as `hedra`; see [hosted services](hosted.md)",
   SHOWRUNNER_BASE_URL:
-    "the address of any service; if neither `SHOWRUNNER_BASE_URL` nor `SHOWRUNNER_SERVICE` is set, jobs go to the local service",
+    "the base URL of the service to use; if neither `SHOWRUNNER_BASE_URL` nor `SHOWRUNNER_SERVICE` is set, jobs go to the local service",
   SHOWRUNNER_API_KEY:
     "the key `<key_id>:<secret>`, or a token; if you name a service, the service's own variable (such as `HEDRA_API_KEY`) takes precedence",
   SHOWRUNNER_JOURNAL: "the file or the `postgres://` URL of the journal; the default is `.showrunner/journal.db`",

@@ -69,7 +69,7 @@ const commands: { readonly [heading: string]: Commands } = {
     balance: ["show the wallet balance, and what the runs in the journal have spent and reserved", from(gc, "balance")],
     doctor: ["check Node, settings, journal, media, disk space, service, clock and webhooks", from(doctor, "doctor")],
     "review-link [run-id] [step]": [
-      "create a link where a client can make the pending decisions in selected runs, and see nothing else",
+      "create a link that lets a client make the pending decisions in selected runs, and see nothing else",
       async () => (await import("../commands/review-link.ts")).reviewLink,
     ],
     "export <run-id>": [
@@ -82,7 +82,7 @@ const commands: { readonly [heading: string]: Commands } = {
       async () => (await import("../commands/check.ts")).check,
     ],
     "adopt <run-id> [step] [job-id]": [
-      'resolve a submission that got no answer: pass the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
+      'resolve a submission that got no response: pass the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
       async () => (await import("../commands/reconcile.ts")).adopt,
     ],
     "reconcile [run-id]": [
@@ -126,7 +126,7 @@ const commands: { readonly [heading: string]: Commands } = {
     "notify key": ["print the public key for verifying notification webhooks", from(notify, "notifyKey")],
     "notify list": ["list undelivered notifications, each with its error", from(notify, "listNotices")],
     "record <folder>": [
-      "record a hosted service's responses so that tests can replay them. Omits credentials in request headers, cookies, fields whose names suggest a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
+      "record a hosted service's responses so that tests can replay them. Omits cookies, URL queries, credentials in request headers, fields whose names suggest a secret, and keys and tokens in known formats. Review a recording before you publish it",
       from(serve, "record"),
     ],
     skills: "teach coding agents to work with pipelines",

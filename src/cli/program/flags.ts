@@ -85,7 +85,8 @@ const rows = {
 
 const profile = { "--profile <name>": "pipeline profile to use, such as draft" };
 const giveUpAfter = {
-  "--give-up-after <duration>": "pause once the service has been unavailable for this long: 5m (default), 90s, never",
+  "--give-up-after <duration>":
+    "pause once the service has been unavailable for this long, such as 90s, or never (default: 5m)",
 };
 
 const engine = (description: string) => ({
@@ -166,10 +167,10 @@ export const options = {
     "--quote <id>": "rerun only what was quoted under this id, for at most the quoted maximum",
     "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
     "--wait-for-funds <duration>":
-      "when the wallet runs short, wait up to this long for funds before pausing, such as 30m, 2h or 90s",
+      "when the wallet runs short, wait up to this long (such as 30m, 2h or 90s) for funds before pausing",
     ...giveUpAfter,
     "--file <file[#export]>": "the current pipeline file; shows what changed since the run was planned",
-    "--accept-changes": "apply code changes: run new and changed steps, and all steps that depend on them",
+    "--accept-changes": "apply code changes by running new and changed steps, and all steps that depend on them",
     "--input <json|@file>":
       "corrections to the run's input fields; shows what they change and cost before anything runs",
     "-i <key=value>": list(
@@ -237,7 +238,7 @@ export const options = {
   },
   export: {
     ...common,
-    "--otio <file>": "OpenTimelineIO file to write, which most video editors can open",
+    "--otio <file>": "OpenTimelineIO file to write; most video editors can open it",
     "--of <name>": "name of the returned result to export; a list is exported as a whole (default: the first video)",
   },
   statement: {
@@ -255,10 +256,10 @@ export const options = {
     "--cert <file>": "PEM file with your certificate and its issuers, up to the root",
     "--key <file>": "PEM file with the certificate's private key",
     "--out <path>": "signed file, or an existing folder (default: NAME.signed.EXT next to each file)",
-    "--source-type <type>": choice("source type to sign with (default: from the manifest, else from the file's mark)", [
-      "trainedAlgorithmicMedia",
-      "compositeWithTrainedAlgorithmicMedia",
-    ]),
+    "--source-type <type>": choice(
+      "source type to record in the signature (default: the one in the manifest, or else the one in the file's mark)",
+      ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"],
+    ),
     ...json,
   },
   gc: {
@@ -305,13 +306,13 @@ export const options = {
     ...planning,
     "--once": "exit when no resumable run is left; exit code 3 if a run could not be executed",
     "--wait-for-funds <duration>":
-      "when the wallet runs short, wait up to this long for funds before leaving the run paused, such as 30m",
+      "when the wallet runs short, wait up to this long (such as 30m) for funds before leaving the run paused",
     ...engine("queue that distributes runs to workers (default: timers, inside this process)"),
     ...engineUrl,
     "--pipelines <dir>": "folder with the pipeline files, needed for runs with functions (default: the current one)",
     "--slices <n>": "maximum number of runs executed in parallel (default: 16)",
     "--local-work <where>": choice(
-      "run functions as separate jobs of the engine, or inline while the worker executes the run",
+      "run functions as separate engine jobs, or inline while the worker executes the run",
       ["delegated", "inline"],
     ),
     "--health-port <number>": "serve /healthz, /readyz and /metrics on this port",
@@ -329,7 +330,7 @@ export const options = {
       "maximum total cost of all runs that agents start while this server runs (default: agents cannot start runs)",
     "--run-budget <usd>": "maximum cost of each run that an agent starts (default: its quote)",
     ...maxUnquoted,
-    "--allow-approve": "let the agent decide on steps waiting for approval",
+    "--allow-approve": "let the agent approve or reject waiting steps",
     "--ask": "let the agent ask its user to make decisions, and to allow runs that cost more than --run-budget",
     "--http": "use streamable HTTP on this machine, protected by a token, instead of stdin and stdout",
     "--port <number>": "port for --http; 0 picks a free one (default: 8789)",
@@ -344,7 +345,7 @@ export const options = {
     "--data <dir>": preset("folder for jobs, wallet and media", ".showrunner/local"),
     "--balance <usd>": preset("starting balance of a new wallet", "25"),
     "--key-file <file>":
-      "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, else generated and stored in the data folder)",
+      "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, otherwise generated and stored in the data folder)",
     "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
     "--rate-limit <requests/seconds>": "requests allowed per window, such as 600/60",
     "--max-running <n>": "maximum jobs rendered in parallel",

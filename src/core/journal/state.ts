@@ -61,7 +61,7 @@ export interface Awaited {
   awaitedSince?: number;
 }
 
-/** One attempt of a step. Fields that do not apply to its kind are null. */
+/** One attempt at a step. Fields that do not apply to its kind are null. */
 export interface AttemptState extends Awaited {
   /** A request to a provider is a `job`; a `try` is a failed call of local code. */
   readonly kind: "job" | "chat" | "try";

@@ -39,7 +39,7 @@ export const outputMachine = setup({
 });
 
 /**
- * One attempt of a step: a job, a request to a provider, a request to a chat model, or a failed call of local code.
+ * One attempt at a step: a job, a request to a provider, a request to a chat model, or a failed call of local code.
  * `phase` is the state of the work, and `money` is the state of the amount reserved for it.
  */
 export const jobMachine = setup({

@@ -20,11 +20,13 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  /** An existing client to use, instead of a URL and a key. Closing the Showrunner does not close this client. */
+  /**
+   * An existing client to use, instead of a URL and a key. Closing the Showrunner instance does not close this client.
+   */
   readonly client?: Client | undefined;
   /** Name of a hosted service, instead of its URL. Default: the environment variable `SHOWRUNNER_SERVICE`. */
   readonly service?: ServiceName | undefined;
-  /** URL of any service. Default: the environment variable `SHOWRUNNER_BASE_URL`, otherwise a local service. */
+  /** Base URL of the service. Default: the environment variable `SHOWRUNNER_BASE_URL`, otherwise a local service. */
   readonly baseUrl?: string | undefined;
   /**
    * The API key, as `<key_id>:<secret>`, or a token. Default: the named service's own environment variable, otherwise
