@@ -2,7 +2,7 @@ export const ExitCode = {
   done: 0,
   /** A run or a request failed. */
   failed: 1,
-  /** Nothing was submitted: wrong usage, an invalid plan or too small a budget. */
+  /** Nothing was submitted, because of a usage error, an invalid plan or a budget that is too small. */
   refused: 2,
   /** The run is paused, partly failed, or was charged more than its budget. */
   unfinished: 3,

@@ -152,7 +152,7 @@ export function asTyped(error: OfOption, context: ErrorContext = {}): string {
   return message.replace(`${option}: `, `${name}: `);
 }
 
-/** Returns the flag, argument or variable that sets the error's option, or the option's name in code. */
+/** Returns the flag, argument or variable that sets the option that the error is about; otherwise, its name in code. */
 function typedName({ option }: OfOption, { env = {}, args }: ErrorContext): string {
   if (!option) return "";
   const isTyped = (name: string) =>

@@ -166,7 +166,7 @@ function leaveOnBrokenPipe(): void {
   }
 }
 
-/** Makes a background process read its arguments from stdin, because every user can see a command line. */
+/** Makes a background process read its arguments from stdin, because all users can see command lines. */
 const ARGUMENTS_ON_STDIN = "@stdin";
 
 export function givenArguments(): readonly string[] {

@@ -36,7 +36,7 @@ export interface Io {
 type Style = Parameters<typeof styleText>[0];
 
 export interface CommandOutput {
-  /** Whether `--json` was given. If so, only documents are printed to stdout, and otherwise only text. */
+  /** Whether `--json` was given. If true, stdout gets only JSON documents; otherwise, only text. */
   readonly isJson: boolean;
   print(text: string): void;
   /** Prints a line to stdout, and adds the launcher and flags to commands in it. */
@@ -46,7 +46,7 @@ export interface CommandOutput {
   printJsonLine(document: unknown): void;
   /** Prints the document if `--json` was given, and the text otherwise. */
   result(document: unknown, text: string): void;
-  /** Prints the document of a refusal, unless the command has printed its only document. */
+  /** Prints the document of a refusal, unless the command has already printed its one document. */
   refuse(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;

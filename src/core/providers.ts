@@ -113,7 +113,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** Reads fal's result URL. After a failure, it returns the error of the model or of the queue. */
+/** Reads the reply from fal's result URL. After a failure, that URL returns the model's or the queue's error. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");

@@ -10,7 +10,7 @@ import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 import { lookAt } from "./graph/clip.ts";
 import type { Ends, EndsOf } from "./graph/length.ts";
 
-/** The method of `build` that adds local functions, including film steps. */
+/** The builder's method that adds local functions, including film steps. */
 export type Task = TaskMethod;
 
 /** Options for all film steps. */

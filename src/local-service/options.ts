@@ -12,7 +12,7 @@ import type { Renderer } from "./render/contract.ts";
 import { type Recording, readRecording } from "./replay/recording.ts";
 import { MODERATION_TRIGGERS } from "./validate/problems.ts";
 
-/** A key that exists from the first start of the service. */
+/** An API key that is created when the service first starts. */
 export interface KeyOption {
   readonly keyId: string;
   readonly secret: string;

@@ -101,8 +101,8 @@ export interface Migration {
 }
 
 /**
- * Migrates v2 request bodies or an exported automation flow. Never throws for invalid bodies, but lists them in
- * `report.problems`.
+ * Migrates v2 request bodies or an exported automation flow. Does not throw if a body is invalid, but lists the problem
+ * in `report.problems`.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };

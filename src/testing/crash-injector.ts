@@ -5,8 +5,8 @@ import type { JournalStore } from "../index.ts";
 type Controller = Dispatcher.DispatchController;
 
 /**
- * The nth time that a run passes the boundary `point`. Unlike the position of a boundary in the whole run, a moment
- * stays the same when the pipeline is run again.
+ * The nth time that a run passes the boundary `point`. This stays the same when the pipeline is run again; the
+ * boundary's position in the whole run may change.
  */
 export interface Moment {
   readonly point: string;

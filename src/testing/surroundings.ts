@@ -113,7 +113,7 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   };
 }
 
-/** Each wait takes `1 / SPEED` of its duration, and advances the service's clock to its end. */
+/** Each wait takes `1 / SPEED` of its duration, then moves the service's clock to the end of the full wait. */
 function shortWaits(service: ClockControl): Clock {
   return {
     now: () => service.now(),

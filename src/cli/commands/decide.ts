@@ -227,7 +227,7 @@ function where({ path, asset_id, text }: OfferedTake): string {
   return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-/** Converts `--pick`, a number or the name of a step, to a take's number. */
+/** Converts the value of `--pick` (a number or a step name) to a take number. */
 async function picked(
   show: Showrunner,
   context: Context,

@@ -67,7 +67,7 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   });
 }
 
-/** Refuses flags that exclude each other, and flags that only qualify a change if there is no change. */
+/** Refuses mutually exclusive flags, and flags that only refine a change when no change is given. */
 function checkFlags(runId: string, flags: Flags["resume"]): void {
   const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges, note, everywhere } = flags;
   const isGiven = (...changes: readonly unknown[]) => changes.some((change) => change !== undefined);

@@ -269,7 +269,7 @@ function sayEnd(
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** Returns the maximum to set, if the agreed maximum is not enough for all rows. */
+/** Returns the budget that all rows need, if the agreed budget is smaller; otherwise null. */
 function neededBudget(outcomes: readonly RowOutcome[], budget: string | null): string | null {
   const micros = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);
   return budget === null || micros <= parseUsd(budget)! ? null : wholeCents(micros);

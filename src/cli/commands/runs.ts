@@ -105,7 +105,7 @@ async function batchText(show: Showrunner, { runId, account, pipeline, tags }: R
   return `${counted(rows.length, "row")} of ${visible(pipeline)}: ${spent}, ${done} of ${rows.length} succeeded${others}`;
 }
 
-/** Returns whether a worker continues the run. If a wake is overdue, no worker does. */
+/** Returns whether a worker will continue the run. An overdue wake-up means that there is no worker. */
 function isWithWorker({ wakeAt }: RunRow): boolean {
   return wakeAt !== null && wakeAt > Date.now() - MINUTE_MS;
 }

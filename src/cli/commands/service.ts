@@ -75,7 +75,7 @@ async function searched(
   }
 }
 
-/** Filters the listed voices here, because the service filters only searches. */
+/** Filters the list of voices on the client, because the service supports filters only in searches. */
 async function listed(
   client: Client,
   id: string,

@@ -87,7 +87,7 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
   return obstacle === null ? null : `sets a field of ${obstacle}, which is not an object`;
 }
 
-/** Sets a field, and creates the objects that contain it. Returns the name of a value on the way that is no object. */
+/** Sets a field, creating missing parents. Returns the name of the first parent that is not an object, or null. */
 export function setField(target: Target["input"], keys: readonly string[], value: unknown): string | null {
   let parent = target;
   for (const key of keys.slice(0, -1)) {

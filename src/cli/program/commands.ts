@@ -16,7 +16,7 @@ type Parent<N> = N extends `${infer P} ${string}` ? P : never;
 
 type Entry = readonly [description: string, load: Load, adjust?: (command: Command) => void];
 
-/** Commands by their usage. A text is the description of a group of commands. */
+/** Commands, keyed by usage. A string describes a group of commands. */
 type Commands = { readonly [U in Usage]?: Entry } & { readonly [P in Parent<Name>]?: string };
 
 const from =

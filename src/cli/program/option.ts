@@ -9,7 +9,10 @@ export interface Flag<V = unknown, P extends boolean = boolean> {
   adjust(option: Option): Option;
 }
 
-/** Flags by their syntax. A flag with only a description has a text as its value, or is true. */
+/**
+ * Flags, keyed by their syntax. If only a description is given, the flag takes a string if its syntax names a value,
+ * and is a boolean otherwise.
+ */
 export type FlagTable = { readonly [syntax: string]: string | Flag };
 
 type Camel<N extends string> = N extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : N;

@@ -41,7 +41,7 @@ export function missingLines(report: RunDocument, now: number): readonly string[
   return [...lines, `${what} no longer on the service; local copies are uploaded again for free when needed.`];
 }
 
-/** Removes a step's name, so that equal texts about several steps can be grouped. */
+/** Removes a step's name, so that identical messages about different steps can be grouped. */
 function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");

@@ -10,7 +10,7 @@ export interface RetryPolicy {
   readonly baseDelayMs: number;
   /** Maximum delay in milliseconds, unless the service asks for a longer one. Default: 30,000. */
   readonly maxDelayMs: number;
-  /** Milliseconds after which a call is no longer retried. Default: 900,000. */
+  /** Time in milliseconds after which a call is no longer retried. Default: 900,000. */
   readonly maxElapsedMs: number;
 }
 
@@ -39,7 +39,7 @@ interface Sending {
 interface Limits {
   readonly signal?: AbortSignal | undefined;
   readonly waitSignal?: AbortSignal | undefined;
-  /** Epoch milliseconds after which a failed attempt is not repeated. */
+  /** Time, in epoch milliseconds, after which a failed attempt is not repeated. */
   readonly sendBefore?: number | undefined;
 }
 

@@ -7,7 +7,7 @@ import { compile, type Validate } from "./validate/ajv.ts";
 import { explain } from "./validate/explain.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 
-/** Creates a catalog. `otherIds` are the ids of further models, and are used only for suggestions. */
+/** Creates a catalog. `otherIds` are the ids of additional models, and are used only for suggestions. */
 export function catalogOf(
   models: readonly CatalogModel[],
   otherIds: readonly string[] = [],

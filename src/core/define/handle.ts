@@ -3,7 +3,7 @@ import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;
 
-/** The kind of a handle's result. `unknown` if the model is a plain id, whose kind only the catalog states. */
+/** The kind of a handle's result. `unknown` if the model is a plain id, because only the catalog knows its kind. */
 export type Yields = Yield | "unknown";
 
 /**
@@ -137,11 +137,11 @@ export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Han
 
 /** The result of an expansion: the list of results that its function returned. */
 export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
-  /** Returns the handle of one of the returned results. Results are counted from 0. */
+  /** Returns the handle of the result at this index, starting at 0. */
   output(index: number): OutputHandle<Y>;
 }
 
-/** A single media file, which inputs accept: the handle of a step's output or of an `upload` step. */
+/** A single media file for an input: the handle of a step's output or of an `upload` step. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";

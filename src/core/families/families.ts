@@ -196,7 +196,7 @@ const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() 
 const common = {
   /** When the rule applies. Default: always. */
   when: condition.optional(),
-  /** Why the rule exists, and what to do. In messages, this text follows the field and the mistake. */
+  /** Why the rule exists, and what to do. Messages show this text after the field's name and what is wrong with it. */
   message: z.string().min(1),
 };
 
@@ -251,7 +251,7 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** True if the rules are built in; a table of combinations that the model publishes replaces most of them. */
+  /** True if the rules are built in. A combination table in a model's schema replaces them, except `max_sum`. */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

@@ -37,7 +37,7 @@ function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS + MOST_SKEW_MS;
 }
 
-/** Like {@link isHolderDead}, but starts no system tool, so it can be called often. */
+/** Like {@link isHolderDead}, but spawns no system tool, so it can be called often. */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);

@@ -11,7 +11,7 @@ export interface ReviewScope {
   readonly step?: string;
 }
 
-/** A review link. Its URL contains a secret, of which only the hash is stored. */
+/** A review link. Its URL contains a secret; only the secret's hash is stored. */
 export interface ReviewLinkRow {
   readonly id: string;
   /** SHA-256 in hex. */

@@ -64,7 +64,10 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /** Returns the ids of all runs' jobs, and of the jobs that people have adopted since. Ignores the step `except`. */
+  /**
+   * Returns the ids of all runs' jobs, including adopted jobs that their runs have not recorded yet. Ignores such an
+   * adoption by the step `except`.
+   */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const { runId } of await this.#store.runs()) {

@@ -29,7 +29,7 @@ import type {
 export interface Overcharge {
   /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The highest charge above the allowed maximum or above a quote of zero. */
+  /** The highest charge of a job that had no quote and exceeded its maximum cost, or whose quote was zero. */
   unquotedMicros: number | null;
   times: number;
   excessMicros: number;
@@ -144,7 +144,7 @@ export interface StepState {
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
-  /** Number of attempts that reruns of the step superseded. */
+  /** Number of attempts superseded by reruns of the step. */
   superseded: number;
   onlyIfInputsChanged: boolean;
   upload: StoredCopy | null;
@@ -196,7 +196,7 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** While this is true, an identical request counts as a repetition. */
+  /** While this is true, an identical request is treated as a repeat. */
   isOpen: boolean;
 }
 

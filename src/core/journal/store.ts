@@ -271,7 +271,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   /** Stores a handle, and replaces an older handle for the same file. */
   putHandle(row: UploadHandleRow): Promise<void>;
-  /** Removes the handles that have expired by this time, and returns their number. `dryRun` only counts them. */
+  /** Removes the handles that have expired by this time, and returns how many there were. `dryRun` only counts them. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
   /** Stores a step's latest progress. Progress is not an event, so it may be lost. */
   setProgress(runId: string, progress: Progress): Promise<void>;
@@ -297,7 +297,7 @@ export interface Wake {
   readonly memo: Json;
 }
 
-/** A parked run that continues this long after it was due counts as interrupted. */
+/** A parked run counts as interrupted if it is resumed more than this long after it was due. */
 export const ON_TIME_MS = 10_000;
 
 /** Selects an account's runs that are due at a certain time, the longest overdue first. */
@@ -311,7 +311,7 @@ export interface DueQuery {
 type WorkMessage =
   /** A webhook reported that the attempt's job ended. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
-  /** The events of work that was done without the lease. `of` identifies the work. */
+  /** Events from work that was done without the lease. `of` identifies the work. */
   | {
       readonly type: "performed";
       readonly step: string;

@@ -135,7 +135,8 @@ function endOf(node: Node, text: string, { start, at }: { readonly start: number
 }
 
 /**
- * Maps the uppercase and lowercase forms of a letter to the same code, and does likewise for the two Base64 alphabets.
+ * Maps both cases of a letter to the same code. Does the same for the characters in which the two Base64 alphabets
+ * differ.
  */
 function folded(code: number): number {
   if (code >= 0x61 && code <= 0x7a) return code - 0x20;

@@ -54,7 +54,7 @@ export const jobPhases = {
 } as const;
 
 export interface Chart {
-  /** Returns the name of the state that follows; null if the event is not allowed in this state. */
+  /** Returns the name of the next state, or null if the event is not allowed in this state. */
   next(state: string, event: string): string | null;
 }
 

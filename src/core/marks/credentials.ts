@@ -173,8 +173,8 @@ function unfit(what: string, next: string, cause?: unknown): CredentialsError {
 export interface Credentials {
   /**
    * `trusted`: the manifest matches the file, and the signer's certificate chains to one in `trust`. `unknown-signer`:
-   * it matches, but anyone may have signed it. `tampered`: the file or the manifest was changed after signing.
-   * `invalid`: the check fails for another reason, which `failures` contains.
+   * it matches, but anyone could have signed it. `tampered`: the file or the manifest was changed after signing.
+   * `invalid`: the check failed for another reason; see `failures`.
    */
   readonly state: "trusted" | "unknown-signer" | "tampered" | "invalid";
   /** The name in the signer's certificate. It is verified only if the state is `trusted`. */
@@ -270,7 +270,7 @@ interface C2pa {
 /** Keeps the package from fetching URLs in a file. */
 const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** Loads the package from the project of `folder`, otherwise from Showrunner's own; null if it is not installed. */
+/** Loads the package from the project in `folder`, or else from Showrunner's dependencies; null if neither has it. */
 async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);
@@ -327,7 +327,7 @@ const TYPES: Readonly<Record<string, string>> = {
   flac: "audio/flac",
 };
 
-/** Returns the content type according to a file's bytes; null if such files cannot contain credentials. */
+/** Returns the content type detected from a file's bytes; null if files of that type cannot contain credentials. */
 async function signableType(path: string): Promise<string | null> {
   const { fileTypeFromBuffer } = await import("file-type");
   try {

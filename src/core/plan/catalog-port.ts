@@ -27,8 +27,7 @@ export interface CatalogModel {
 }
 
 /**
- * The code of a problem that only a schema's default values cause. A price estimate decides whether the problem is
- * real.
+ * The code of a problem caused only by a schema's default values. A price estimate shows whether the problem is real.
  */
 export const BY_DEFAULT = "combination-by-default";
 

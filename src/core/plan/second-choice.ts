@@ -60,7 +60,7 @@ export function givesWay(option: Option): boolean {
 
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** Collects the options that are left out of the plan: they cannot be made, and another option follows them. */
+/** Collects the options that are left out of the plan because their model cannot be used and another option follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   readonly #followed: ReadonlySet<string>;

@@ -116,7 +116,7 @@ export interface Decision extends Pick<StepBase, "path"> {
   /** True if the person picks one of the shown results. References to the step then resolve to that result. */
   readonly choose: boolean;
   readonly message: string | null;
-  /** Paths of the compared parts, in the order of the shown results. Steps of a part are named `<part>/…`. */
+  /** Paths of the compared parts, in the order in which the results are shown. Steps of a part are named `<part>/…`. */
   readonly parts?: readonly string[];
 }
 

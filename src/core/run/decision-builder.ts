@@ -35,7 +35,7 @@ export class DecisionBuilder implements Decision {
   readonly stoppedBy: string | null;
   mayChangeNeeds = false;
   readonly #money: Reservations;
-  /** True if a more urgent step is waiting for money. The steps after it must then not use any. */
+  /** True if a more urgent step is waiting for money. Steps after it must then not reserve any. */
   #isMoneyAwaited = false;
   #refusal: Refusal | null = null;
   readonly #asks: AskedPrice[] = [];

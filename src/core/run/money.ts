@@ -49,8 +49,8 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns events for reserved amounts that are too low. They raise the amount, or withdraw the job if it was never
- * sent.
+ * Returns events for reserved amounts that are too low. Each event raises the amount, or withdraws the job if it was
+ * never sent.
  */
 export function raisedHolds(
   state: RunState,
@@ -193,7 +193,7 @@ export class Reservations {
     this.#committedMicros = committedMicros(state);
   }
 
-  /** Returns what forbids the amount: the limit of a group, a cap, the wallet or the budget. Null if nothing does. */
+  /** Returns what prevents the reservation: a group's limit, a cap, the wallet or the budget. Null if nothing does. */
   obstacle(hold: AskedHold): Obstacle | null {
     const group = this.#groupWithout(hold.path, hold.holdMicros);
     if (group !== null) {

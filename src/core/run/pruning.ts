@@ -83,8 +83,8 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 const NONE: readonly string[] = [];
 
 /**
- * Returns whether the step must wait. True if every requested result that depends on the step also depends on another
- * input that a model may still refuse.
+ * Returns whether the step must wait. It must if every requested result that needs it also needs another input, and a
+ * model may still refuse that input.
  */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);

@@ -334,7 +334,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   );
 }
 
-/** Returns the step whose missing bill keeps a step of another option from starting; null if there is none. */
+/** Returns the unbilled step of another option that the step at `path` must wait for; null if there is none. */
 function unbilledBefore(state: RunState, path: string): string | null {
   const gate = secondGate(state, path);
   return gate?.is === "open" ? gate.unbilled : null;

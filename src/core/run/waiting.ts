@@ -21,8 +21,8 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 /**
- * Minimum time limit when the run waits for a late request again. It is long enough to find out that a job does not
- * exist.
+ * Minimum time limit when the run resumes waiting for a late request. It is long enough to find out that the job does
+ * not exist.
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
@@ -69,7 +69,7 @@ export function ask(command: Command, plan: PlanStep, step: StepState, builder: 
   else builder.issue(command);
 }
 
-/** Polls for an overdue request. If the run is not running, only a worker does so. */
+/** Polls for the outcome of an overdue request. Once the run is no longer running, only workers poll. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -85,7 +85,7 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 const ASKING = ["follow", "operation"] as const;
 /**
  * Returns the ids of the commands that poll for the steps' open requests. If `all` is true, also includes commands that
- * receive the response themselves. Such a command has the kind of its step as its type.
+ * receive the response themselves; their type is the kind of their step.
  */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {

@@ -34,7 +34,7 @@ type OutputOf = (step: string, output: OutputState) => readonly CallerOutput[];
 
 /**
  * Returns the document that describes a run to its caller. It contains only codes, the run's files, and predefined
- * texts.
+ * text.
  */
 export function callerDocument(
   { state, steps }: Pick<RunView, "state" | "steps">,

@@ -222,7 +222,7 @@ const callerOutput = output.extend({
 /** An output file of a run, as a caller sees it. */
 export type CallerOutput = z.output<typeof callerOutput>;
 
-/** A run as its caller sees it. It may contain only codes, the run's files, and predefined texts. */
+/** A run as its caller sees it. It may contain only codes, the run's files, and predefined text. */
 const callerDocument = run.extend({
   pause: pause.nullable(),
   step_count: z.int(),

@@ -4,9 +4,7 @@ import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
 /** Requirements for a film, image or sound. Only those that are set are checked. */
 export interface Checks {
-  /**
-   * Maximum number of seconds for which a film may be black; `true` means 0.5. A still image must not be black at all.
-   */
+  /** Maximum number of seconds for which a film may be black; `true` means 0.5. A still image fails if it is black. */
   readonly notBlack?: boolean | number;
   /** Maximum number of seconds for which a film may be frozen; `true` means 2. */
   readonly notFrozen?: boolean | number;
@@ -27,7 +25,7 @@ export interface Checks {
   readonly version?: string;
 }
 
-/** Checks whose judge is a chat model on the service. The model is called in a separate step. */
+/** Checks with a chat model on the service as their judge. The model is called in a separate step. */
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }

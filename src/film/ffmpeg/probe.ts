@@ -192,7 +192,7 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
 
 /** For these formats, ffprobe guesses the duration, or returns only the duration of the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/** Encoders add audio, so the stated duration may be wrong by this many seconds. */
+/** Encoders pad the audio, so the stated duration may be off by this many seconds. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {

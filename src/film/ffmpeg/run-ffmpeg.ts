@@ -44,7 +44,7 @@ const STRICT = ["-err_detect", "explode"];
 /** TIFF files are read without `STRICT`, because their reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
-/** Reads a still image as one second of video. A filter rotates it later, because ffmpeg versions differ in this. */
+/** Reads a still image as one second of video. A filter rotates it later, because ffmpeg versions do so differently. */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
 /** Runs ffmpeg and returns its messages. @throws FilmError that names the unreadable input */
@@ -161,7 +161,7 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** Larger than the longest sound at the highest bit rate. */
+/** Larger than an MP3 of the maximum length at the highest bit rate. */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {

@@ -37,7 +37,7 @@ const KNOWN =
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
 const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
-/** A film with fewer lines than this and no declared colors has the colors of standard-definition television. */
+/** A film with no declared colors and fewer lines than this is assumed to use standard-definition colors. */
 const HD_LINES = 720;
 
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {

@@ -15,7 +15,7 @@ export const SUBTITLE_PART = 0.7;
 export const MOST_TITLE_LINES = 2;
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** A line is taller than its text, because fonts need more space. */
+/** Returns a line's height. It exceeds the text size, because fonts add space above and below the letters. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
@@ -27,7 +27,7 @@ export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** Returns the part of the frame for text. In portrait films, apps cover the top and bottom with buttons. */
+/** Returns the area that is safe for text. In portrait films, apps cover the top and bottom with buttons. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(

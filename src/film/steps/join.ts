@@ -159,7 +159,7 @@ async function writeJoined(
   return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
 }
 
-/** Tolerance in seconds. ffmpeg sometimes writes less without reporting an error. */
+/** Maximum difference in seconds. ffmpeg sometimes writes a shorter file without reporting an error. */
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {
@@ -298,7 +298,7 @@ function edges({ fadeIn, fadeOut }: Joining, seconds: number, hasSound: boolean)
 
 /** Options for `slideshow`. */
 export interface SlideshowOptions extends JoinOptions {
-  /** Seconds for which each image is shown, including cross-fades. Default 3. */
+  /** How long to show each image, in seconds, including cross-fades. Default 3. */
   readonly seconds?: number;
   /** How much an image is enlarged while it is shown, as a fraction of its size. 0 means no zoom. Default 0.08. */
   readonly zoom?: number;

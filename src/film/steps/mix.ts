@@ -31,7 +31,7 @@ export interface MixOptions extends StepFields, LengthOption {
   readonly effects?: readonly Sound[];
   /** Level of the film's own audio in decibels. Null to remove that audio. Default 0. */
   readonly own?: number | null;
-  /** By how many decibels music and the film's own audio are lowered while a voice speaks. Default 12. */
+  /** How much to lower music and the film's own audio while a voice speaks, in decibels. Default 12. */
   readonly duck?: number;
   /**
    * Loudness of the result in LUFS. Null to leave it unchanged. Video sites play at -14, podcasts at -16. The true peak
@@ -190,7 +190,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
-/** The limiter lowers the loudness, and each further pass makes up for that. */
+/** The limiter lowers the loudness, and each additional pass makes up for that. */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 
@@ -282,7 +282,7 @@ function sum(labels: readonly string[], to: string): string {
   return `${labels.join("")}amix=inputs=${labels.length}:duration=longest:normalize=0[${to}]`;
 }
 
-/** Level at which the voice starts to lower other sounds: well below a voice, but above its breath. */
+/** Level at which the voice starts to lower other sounds: well below normal speech, but above breathing. */
 const THRESHOLD = 0.015;
 
 function ducking(decibels: number): string {

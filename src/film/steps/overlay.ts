@@ -41,7 +41,7 @@ export interface LowerThird {
   readonly subtitle?: OrValue<string>;
   /** When the lower third appears, in seconds from the start of the film. Default 0.5. */
   readonly at?: number;
-  /** Seconds for which the lower third is shown. Default 4. */
+  /** How long to show the lower third, in seconds. Default 4. */
   readonly seconds?: number;
   /**
    * Style of the text. `size` is the title's text height, by default 0.042. `outline` is the color of the plate, and
@@ -56,7 +56,7 @@ export interface EndCard {
   readonly picture: Media<"image">;
   /** How the card fills a frame with a different aspect ratio. Default `blur`, which crops nothing. */
   readonly fit?: Fit;
-  /** Seconds for which the card is shown. Default 2. */
+  /** How long to show the card, in seconds. Default 2. */
   readonly seconds?: number;
   /**
    * Length of the cross-fade from the film to the card, in seconds. The film becomes shorter by this length. Default

@@ -36,7 +36,7 @@ interface Turn {
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
-/** Makes Restate retry a call indefinitely. Otherwise, later wakes of the run would wait forever. */
+/** Makes Restate retry a call indefinitely. Otherwise, later wake-ups of the run would wait forever. */
 const AGAIN = {
   initialInterval: 250,
   exponentiationFactor: 2,

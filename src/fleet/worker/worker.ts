@@ -17,7 +17,8 @@ export interface WorkerOptions {
   /** Maximum number of concurrent local functions. Default 4. */
   readonly local?: number | undefined;
   /**
-   * How local functions run: each as separate work (`delegated`), or inside the slice (`inline`). Default `delegated`.
+   * How local functions run: each as a separate unit of work (`delegated`), or within the run's slice (`inline`).
+   * Default `delegated`.
    */
   readonly localWork?: "delegated" | "inline" | undefined;
   /**

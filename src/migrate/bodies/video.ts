@@ -180,7 +180,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "video to start from");
 }
 
-/** Puts speech that is generated for the video before sounds that the body names. */
+/** Puts the speech generated for the video before the audio that the body specifies. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");

@@ -55,7 +55,10 @@ function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** `isOfRow` is true if the chosen combination of fields requires the field. */
+/**
+ * Supplies the required field that the problem is about. Returns false if it cannot. `isOfRow` is true if the field is
+ * required by the chosen combination of fields.
+ */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);

@@ -111,7 +111,7 @@ interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** Finds the model that a v2 name means. Never matches a different version of that model. */
+/** Finds the model that a v2 name refers to. Never matches a different version of that model. */
 export function findBySlug(slug: string | null, views: readonly ModelView[]): SlugSearch {
   if (slug === null) return { match: null, otherVersions: [] };
   const requested = parseModelName(slug);

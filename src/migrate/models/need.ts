@@ -49,7 +49,7 @@ export interface Need {
   readonly must: readonly Slot[];
   /** A model that accepts more of these slots is preferred. */
   readonly also: readonly Slot[];
-  /** Accepts any model with the required slots, except an upscaler. Otherwise, the body's video might not be used. */
+  /** Accepts any model with the required slots, except an upscaler: a fallback that still uses the body's video. */
   readonly isLoose?: true;
 }
 

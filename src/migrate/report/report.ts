@@ -181,6 +181,6 @@ export interface VerificationReport {
   readonly expected: readonly { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number }[];
   readonly found: VerificationReport["expected"];
   readonly differences: readonly string[];
-  /** Locations of the bodies that the pipeline does not replace, because they are open or refused. */
+  /** Locations of the bodies that the pipeline does not replace, because their status is `open` or `refused`. */
   readonly uncovered: readonly string[];
 }

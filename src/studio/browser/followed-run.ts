@@ -15,7 +15,7 @@ export class RequestError extends Error {
   /** Reference to the entry in the server's log. Null if nothing was logged. */
   readonly reference: string | null;
 
-  /** The quote to agree to, if the run was not started because the user had not agreed to a quote. Otherwise null. */
+  /** The quote that the user must agree to before the run can start. Null if the error has a different cause. */
   readonly quote: QuoteDocument | null;
 
   constructor(
@@ -38,7 +38,7 @@ export class RequestError extends Error {
   }
 }
 
-/** The state of a run for a page. Each change creates a new object. */
+/** The state of a run, for display on a page. Each change creates a new object. */
 export interface RunSnapshot {
   /** The run. Null until the server's first response. */
   readonly run: CallerDocument | null;

@@ -49,8 +49,8 @@ export interface HandlerOptions {
   /** Path where the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
   /**
-   * Key that signs media URLs, with at least 16 characters. All processes must use the same key. Default: a random key.
-   * URLs then stop working after a restart.
+   * Key that signs media URLs, at least 16 characters long. All processes must use the same key. Default: a random key,
+   * so URLs stop working after a restart.
    */
   readonly secret?: string | undefined;
   /**

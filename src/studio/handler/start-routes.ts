@@ -94,7 +94,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps the files that the run's input names; none if the run could not be started. */
+/** Keeps only the files named in the run's input, or none if the run could not be started. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;

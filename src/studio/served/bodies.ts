@@ -144,7 +144,7 @@ export function textList(body: JsonObject, name: string): readonly string[] {
 
 interface Kept {
   readonly folder: string;
-  /** If the sender's name is a path, only the last part is used. */
+  /** The file name that the sender gave. If it is a path, only its last part is used. */
   readonly name: string;
   readonly mostBytes: number;
   tooLarge(): Refusal;

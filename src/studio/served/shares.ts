@@ -37,7 +37,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 for the owner, for `lentMs` milliseconds. */
+  /** Like `take` with an amount of 1, which is freed after `lentMs` milliseconds. */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -126,7 +126,7 @@ export interface FollowOptions {
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Stops following the job. The job itself continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which `follow` throws TimeoutError. Default: no limit. */
+  /** Time in milliseconds after which `follow` throws TimeoutError. Default: no limit. */
   readonly deadlineMs?: number | undefined;
   /** Requests with a higher priority are sent first. Default: 0. */
   readonly priority?: Priority | undefined;

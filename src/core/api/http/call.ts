@@ -40,7 +40,7 @@ export interface CallOptions {
 }
 
 export interface SendOptions extends CallOptions {
-  /** Epoch milliseconds after which no request is sent. Default: no limit. */
+  /** Time, in epoch milliseconds, after which no request is sent. Default: no limit. */
   readonly sendBefore?: number | undefined;
   /** Aborts the call while it is queued or waiting to retry, but not during a request. */
   readonly waitSignal?: AbortSignal | undefined;

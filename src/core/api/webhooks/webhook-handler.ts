@@ -53,7 +53,10 @@ function answer(status: number, text: string, headers: Record<string, string> = 
 
 interface KeyCache {
   current(): Promise<string>;
-  /** Returns a key other than `stale`, fetched if necessary; null if there is none or a fetch was too recent. */
+  /**
+   * Returns a key other than `stale`, fetching it if necessary. Returns null if there is none, or if the last fetch was
+   * too recent to fetch again.
+   */
   newer(stale: string): Promise<string | null>;
 }
 

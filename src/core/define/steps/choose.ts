@@ -225,7 +225,7 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
   /**
-   * What happens if moderation refuses an option: `"next"` begins the next option, and `"stop"` does not. Default
+   * What to do if moderation refuses an option: try the next option (`"next"`), or no more options (`"stop"`). Default
    * `"stop"`.
    */
   readonly onModerated?: "stop" | "next" | undefined;
@@ -257,7 +257,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** The maximum number of options. It is limited, because each option waits for all options before it. */
+/** The maximum number of options. There is a limit because each option waits for all options before it. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {

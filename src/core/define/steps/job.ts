@@ -187,7 +187,7 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
-/** The methods of `build` that an inspection needs. */
+/** The builder's methods that an inspection needs. */
 export interface InspectingSteps {
   readonly task: TaskMethod;
   readonly chat: ChatMethod;

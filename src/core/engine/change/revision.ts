@@ -100,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes edits that an earlier call with the same request id already applied. Only the edited steps are compared,
- * because the values that `revise` returns differ: it started from the input as already edited.
+ * Removes edits that an earlier call with the same request id already applied. Compares only which steps are edited.
+ * The new values may differ, because this time `revise` started from the edited input.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);

@@ -96,7 +96,7 @@ export interface DriveOptions {
 
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
-/** Data that one slice passes to the next outside the journal. A crash loses it. */
+/** Data that is passed from one slice to the next without being recorded as events. It is lost in a crash. */
 export class DriveMemory {
   /** Earliest time for retrying each command, in epoch milliseconds; Infinity if not in the current execution. */
   readonly notBefore: Map<string, number>;

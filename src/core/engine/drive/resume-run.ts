@@ -26,7 +26,7 @@ export interface Start extends ResumeOptions {
   readonly lastStop?: number | undefined;
   readonly move?: AccountMove | undefined;
   readonly staysPaused?: boolean | undefined;
-  /** If true, a run that ended without waiting for a late job is not continued for that job. */
+  /** If true, a run that ended without waiting for a late job is not resumed to collect that job. */
   readonly leavesGivenUp?: boolean | undefined;
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
@@ -162,7 +162,7 @@ export async function awaitPauseEnd(
   return false;
 }
 
-/** A pause for funds is over when the balance suffices, and a pause for a cap when its next period begins. */
+/** A pause for funds ends once the balance is sufficient, and a pause for a cap when the cap's next period starts. */
 export async function isPauseOver(
   pause: PauseState | null,
   {

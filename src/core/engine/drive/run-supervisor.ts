@@ -82,7 +82,10 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Executes the run. Repeats this if a change is pending, the run was resumed, or the cause of the pause is gone. */
+  /**
+   * Executes the run. Starts over if a change is pending, the run was resumed meanwhile, or the reason for the pause no
+   * longer applies.
+   */
   async #drive(
     state: RunState,
     updates: Updates,

@@ -27,7 +27,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for a chat. It is long, because an answer that arrives later is lost and must be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** Stopping the run does not interrupt waits for a bill up to this length. */
+/** The longest wait for a bill that is not interrupted when the run is stopped. */
 const PATIENT_MS = 4_000;
 /** Maximum wait for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;

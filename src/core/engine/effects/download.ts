@@ -44,7 +44,7 @@ export const download: Effect<"download"> = async (command, context) => {
     if (error instanceof DamagedOutputError) {
       return uncopied(command, context, sentence`the downloaded file is damaged: ${cleanText(error.damage)}`);
     }
-    // Only the service can prove that the output is deleted. A response of the storage server is no proof.
+    // Only the service can prove that the output is deleted. A response from the storage server is not proof.
     const isOfService = error instanceof DownloadError && error.status === null;
     if (isOfService && (error.reason === "expired" || error.reason === "no-url"))
       return saysLess(command, context, error);
@@ -88,9 +88,9 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service calls expired or no longer lists. The output is gone at once if it is called
- * expired and its time is over. Otherwise, the download is retried; after the last retry, the output is gone if either
- * is true.
+ * Handles an output that the service reports as expired or no longer lists. If it is reported as expired and its expiry
+ * time has passed, it is gone at once. Otherwise, the download is retried; after the last retry, the output is gone if
+ * either condition holds.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;

@@ -3,7 +3,7 @@ import type { StatusAnswer, VideoModel } from "../../plan/kinds/generate.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers.ts";
 
-/** Maximum size of a status response in bytes; a larger one contains media instead. */
+/** Maximum size of a status response in bytes. A larger response is assumed to contain the media. */
 const MOST_STATUS_BYTES = 1024 * 1024;
 
 export interface Asked {

@@ -188,7 +188,7 @@ const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
 const HEADERS_MS = 5_000;
 
-/** Returns an AI SDK model's secrets, and remembers them so that they are removed from recorded texts. */
+/** Returns an AI SDK model's secrets, and remembers them so that they are removed from recorded text. */
 export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = process.env): Promise<Secrets> {
   learnEnvironment(env);
   const found = new Set<string>();

@@ -27,7 +27,7 @@ const BEFORE_SENDING = new Set([
   "AI_UnsupportedFunctionalityError",
 ]);
 
-/** Status codes for a request that was refused before any work. */
+/** Status codes that mean the request was refused before any work was done. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
 const LONGEST_ASKED_MS = HOUR_MS;
@@ -228,7 +228,7 @@ function mediaIn(value: unknown): readonly string[] {
  * Codes for a refusal by moderation. OpenAI sends them as the `code` of image errors, and fal as the `type` of errors.
  */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Matches Replicate's moderation code, which ends an error text. */
+/** Matches Replicate's moderation code at the end of an error message. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 
 /** Marks an error as a moderation refusal if the provider's code says so. `of`: what was refused, if certain. */

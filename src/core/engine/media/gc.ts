@@ -25,7 +25,7 @@ export interface GcReport {
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;
-    /** Milliseconds after which a later `gc` can delete the discarded media; 0 if they have already been deleted. */
+    /** Milliseconds until a later `gc` can delete the discarded media; 0 if they have already been deleted. */
     readonly deletedAfterMs: number;
   };
   /** Number of expired upload handles removed. */

@@ -36,7 +36,9 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** The account that owns the uploads. Includes the URL, because a local service may change its port. */
+  /**
+   * The account that owns the uploads. Includes the URL: when a local service's port changes, so do its upload URLs.
+   */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }

@@ -35,7 +35,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** Hard links change a cached file's `ctime`, so only `mtime` shows changes of its content. */
+  /** Hard links change a cached file's `ctime`, so only `mtime` reveals changes to its content. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -119,7 +119,7 @@ export class MediaFiles {
   }
 
   /**
-   * If a file has been verified, it stays so while `change` modifies its timestamps. `change` must not modify its
+   * Lets `change` modify a file's timestamps without the file having to be verified again. `change` must not modify its
    * content.
    */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {

@@ -108,7 +108,7 @@ export interface MediaGarbage {
   /** Restores discarded bytes. Returns false if they no longer exist. */
   restore(sha256: string): Promise<boolean>;
   purge(discarded: DiscardedMedia): Promise<void>;
-  /** Removes leftovers of interrupted writes, and returns their number. */
+  /** Removes leftovers of interrupted writes, and returns how many there were. `dryRun` only counts them. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number>;
 }
 

@@ -121,7 +121,7 @@ function boxSize(head: Buffer, remaining: number): number {
 
 const SEGMENT = 0x18538067;
 const CLUSTER = 0x1f43b675;
-/** Ids of the elements whose end must not be missing: header, segment, info, tracks, cluster, block and block group. */
+/** Ids of the elements that must not be truncated: header, segment, info, tracks, cluster, block and block group. */
 const ESSENTIAL_IDS = new Set([0x1a45dfa3, SEGMENT, 0x1549a966, 0x1654ae6b, CLUSTER, 0xa3, 0xa0]);
 
 function wholeEbml(file: Bytes): Whole {

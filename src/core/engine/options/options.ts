@@ -460,7 +460,7 @@ export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
 
 /** How queued requests or functions take turns. */
 export interface TurnsOption {
-  /** The tag whose values take turns. Runs with the same value share its turns; so do all runs without the tag. */
+  /** The tag that groups runs. All runs with the same value form one group, and so do all runs without the tag. */
   readonly tag: string;
   /** How many turns each value gets relative to others, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;

@@ -22,7 +22,9 @@ export function manifestName(file: string): string {
   return `${file}.json`;
 }
 
-/** Writes a manifest beside each file, or replaces it atomically. The file itself must already be in place. */
+/**
+ * Writes a manifest beside each file, atomically replacing an earlier one. The file itself must already be in place.
+ */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
   files: readonly F[],
@@ -274,7 +276,7 @@ function manifestInput(planned: RunState["planned"]): ToldInput {
   return found;
 }
 
-/** Makes JSON safe to show: removes secrets, and replaces paths by file names. */
+/** Makes JSON safe to show: removes secrets, and replaces paths with file names. */
 export function cleanJson(value: Json): Json {
   return withoutSecrets(withFileNames(value)) as Json;
 }

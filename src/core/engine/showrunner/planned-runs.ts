@@ -197,9 +197,9 @@ interface CreatedRun {
   readonly code: Code;
 }
 
-/** How old accepted prices may be when a run starts, in milliseconds, before they are requested again. */
+/** Maximum age of accepted prices when a run starts, in milliseconds. Older prices are requested again. */
 const PRICES_AGREED_MS = 30_000;
-/** Milliseconds after which an engine checks the run, in case this process dies before recording the prices. */
+/** Time in milliseconds after which an engine checks the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
 /** Creates a run. Returns null if a run with this id exists and should be continued. */
@@ -344,7 +344,7 @@ async function faultOf(path: string): Promise<string | null> {
 
 /**
  * Creates a folder and its parents. Node's recursive `mkdir` would report ENOENT on a read-only disk, and would never
- * return below `/proc`.
+ * return for paths under `/proc`.
  */
 async function makeFolder(path: string, hasParent = dirname(path) === path): Promise<void> {
   try {

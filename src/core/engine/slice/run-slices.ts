@@ -239,7 +239,7 @@ interface Remembered {
 /** Maximum total weight (see `weightOf`) of the cached states, which corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
-/** Tools of smaller runs are not cached, because building them again is just as fast. */
+/** Minimum weight of a run whose tools are cached. For smaller runs, rebuilding them is just as fast. */
 const WORTH_TOOLS = 250;
 const SOON_MS = 60_000;
 
@@ -313,7 +313,7 @@ export interface SliceOptions {
   readonly waitForFundsMs?: number | undefined;
   /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
-  /** Milliseconds after which the slice starts nothing new, so that other runs get their turn. Default 10,000. */
+  /** Time limit for starting new work, in milliseconds, so that other runs get their turn. Default 10,000. */
   readonly maxMs?: number | undefined;
   /** Aborting ends the slice as soon as the work in progress has finished. */
   readonly signal?: AbortSignal | undefined;

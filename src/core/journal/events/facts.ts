@@ -212,7 +212,7 @@ export interface RunPlanned {
   readonly title?: string;
   /** Tags of the run. */
   readonly tags?: Tags;
-  /** The pipeline's statement that people consented to the cloning of their voices. */
+  /** The pipeline's statement that people consented to having their voices cloned. */
   readonly consent?: string;
   /** The source file of the pipeline; null if the pipeline was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;

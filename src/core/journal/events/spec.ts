@@ -52,9 +52,10 @@ export interface TimelineWriter {
   finish(step: string): void;
 }
 
-/** A line of text about an event. A detail is shown only in full listings, not while the run is in progress. */
+/** A line of text about an event. */
 interface EventText {
   readonly text: string;
+  /** True if the line is shown only in full listings, not while the run is in progress. */
   readonly isDetail: boolean;
 }
 

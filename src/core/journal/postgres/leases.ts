@@ -118,7 +118,7 @@ export function databaseClock(now: () => number): LeaseClock {
   return { forDatabase: () => null, forWrite: () => ({}), expiryOf: (leftMs, at = now()) => at + leftMs };
 }
 
-/** Returns a clock for tests, with which leases use the times that their callers pass. */
+/** Returns a clock for tests. With it, leases use the times that their callers pass. */
 export function callersClock(): LeaseClock {
   return {
     forDatabase: (at = 0) => at,

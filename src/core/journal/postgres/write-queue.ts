@@ -184,7 +184,7 @@ interface WireCommit extends AnyWire {
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
   readonly charges?: 0 | 1;
-  /** The quarter of an hour in which new holds are counted. */
+  /** Number of the 15-minute slot in which new holds are counted. */
   readonly slot?: number;
   readonly caps?: readonly WireCap[];
   readonly wallet_mark?: number;

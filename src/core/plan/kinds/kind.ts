@@ -68,7 +68,7 @@ type StepPricing =
   | { readonly by: "quote" }
   /** The cost is known only afterward, but cannot exceed `maxCostMicros`. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
-  /** The cost is that of the steps that this step adds. Only its maximum is known. */
+  /** The cost comes from the steps that this step adds, so only its maximum is known. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
 /** The properties of a step that code outside this folder reads, so that it need not know the step's kind. */

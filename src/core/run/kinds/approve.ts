@@ -62,7 +62,8 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
 }
 
 /**
- * Returns a reference to the shown value if a person can edit it. Media and several values at once cannot be edited.
+ * Returns a reference to the shown value if a person can edit it. Media cannot be edited, and neither can several
+ * values at once.
  */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;

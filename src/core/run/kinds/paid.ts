@@ -31,7 +31,7 @@ export interface PaidKind<S extends PaidStep> {
   poll?(plan: S, attempt: AttemptState): Command;
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };
   retry(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry;
-  /** Handles an attempt about which a person must decide, unless an answer to its request is found. */
+  /** Checks the outcome of an unresolved attempt again. Unless it is found, a person must decide. */
   unresolved?(plan: S, attempt: AttemptState, builder: DecisionBuilder): void;
 }
 

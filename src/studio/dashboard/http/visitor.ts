@@ -105,7 +105,7 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** A TLS proxy sends a name without a port or with port 443. */
+/** Returns each name without a port and with port 443, because TLS proxies send either. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }

@@ -105,7 +105,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Polls, because the journal has no event for this. */
+/** Polls until the run becomes or stops being interrupted, because no journal event reports an interruption. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);

@@ -13,7 +13,7 @@ export interface TimeScale {
 }
 
 const FOLD_SHARE = 0.03;
-/** Idle periods are drawn narrow if they reach both limits. */
+/** Idle periods that reach both minimums are drawn narrower. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 

@@ -136,7 +136,7 @@ function Shown({ take, label }: { readonly take: SharedTake; readonly label: str
   return <Player media={{ ...blankMedia("", 0), ...take }} label={label} />;
 }
 
-/** The link's token is in the page's address, after the `#`. */
+/** Sends a request to the API, authorized by the link's token, which follows the `#` in the page's address. */
 export function ask<T>(path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${location.hash.slice(1)}`, "content-type": "application/json" };
   const init = body === undefined ? {} : json(body);

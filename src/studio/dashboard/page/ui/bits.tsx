@@ -23,7 +23,7 @@ type Pressable = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "class" | "icon" 
 
 interface ButtonProps extends Pressable {
   readonly label: string;
-  /** Further classes, such as `primary`, `danger` and `small`. */
+  /** Additional CSS classes, such as `primary`, `danger` and `small`. */
   readonly look?: string;
 }
 
@@ -206,7 +206,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 interface TableProps {
   readonly caption?: string;
   /**
-   * A string is the heading of a text column, and `{ number }` that of a numeric column. Null is a column of meters
+   * A string is the heading of a text column, and `{ number }` that of a numeric column. Null means a column of bars
    * without a heading.
    */
   readonly columns: readonly (string | { readonly number: string } | null)[];
