@@ -12,14 +12,15 @@ const sent = {
 const output = { index: 0, status: "COMPLETED", phase: "available", voiceId: null, copy: null, error: null };
 
 /** What is decided of a job whose attempt is as given. */
-function decided(attempt: object, context: Partial<DecideContext> = {}, isUnresolved = false) {
+function decided(attempt: object, context: Partial<DecideContext> = {}, isUnresolved = false, more = {}) {
   const step = {
     status: isUnresolved ? "unresolved" : "running",
     startedAt: 1,
     attempts: [{ ...sent, ...attempt }],
   };
   const returns = { a: ref("a") };
-  const state = runningState([[job("a", {}, { keep: false }), step]], { heldMicros: 40_000 }, { returns });
+  const run = { heldMicros: 40_000, ...more };
+  const state = runningState([[job("a", {}, { keep: false }), step]], run, { returns });
   const { events, commands } = decidedOf(state, context);
   return { events: events.filter((event) => "step" in event), commands };
 }
@@ -66,6 +67,16 @@ describe("an unresolved attempt", () => {
   test("that was refused when it was sent again is sent under its key, while that is young enough", () => {
     expect(unresolved("refused")).toMatchObject([{ type: "submit", key: "sr1_k", mayExist: true }]);
     expect(unresolved("refused", { intendedAt: NOW - 25 * HOUR_MS })).toEqual([]);
+  });
+
+  test("is sent again and not searched for, even if its step is replaced", () => {
+    const replaced = { pause: { reason: "drift", replaced: ["a"] } };
+    const lost = { phase: "submitting.unknown", money: "held" };
+    const refused = { phase: "unresolved", money: "held", unresolved: "refused" };
+    expect(decided(lost, {}, false, replaced).commands).toMatchObject([{ type: "submit", isReplaced: true }]);
+    const [command] = decided(refused, {}, true, replaced).commands;
+    expect(command).toMatchObject({ type: "submit", mayExist: true });
+    expect(command).not.toHaveProperty("isReplaced");
   });
 
   test("whose key is too old, or that was answered with an older job, is left to a person", () => {

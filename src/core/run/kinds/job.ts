@@ -137,11 +137,12 @@ function submit(
 }
 
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
-  const { n, key, model, input, lastSentAt } = attempt;
+  const { n, key, model, input, lastSentAt, phase } = attempt;
   const target = { step: plan.path, attempt: n };
   const id = `submit:${plan.path}#${n}`;
   const isWithheld = isUnsent(builder.context, plan.path, attempt);
-  const isReplaced = builder.state.pause?.replaced?.includes(plan.path) === true;
+  // A person decides about an unresolved attempt, even if its step has changed meanwhile.
+  const isReplaced = phase !== "unresolved" && builder.state.pause?.replaced?.includes(plan.path) === true;
   if (isWithheld && !builder.mayStart) {
     builder.events.push({ type: "job.submit.withdrawn", ...target, reason: "unsent" });
     return;
