@@ -72,7 +72,7 @@ export interface AttemptState extends Awaited {
   quotedAt: number | null;
   key: string | null;
   model: string | null;
-  /** The resolved input that was sent or is about to be sent; null for chats. */
+  /** The resolved input that was sent or is about to be sent. */
   input: Json | null;
   holdMicros: number;
   /** The attempt's quote, or its maximum cost if it has no quote. */
@@ -93,6 +93,8 @@ export interface AttemptState extends Awaited {
   unresolved: UnresolvedCause | null;
   /** The job that the service returned. It may belong to another attempt. */
   namedJobId?: string;
+  /** A chat's answer, kept while its step is reset, so that it can be restored. */
+  value?: Json;
   /** True if a person specified which job belongs to the attempt, or confirmed that it has none. */
   isAdopted?: true;
   /** Set if a response about the job was incomplete or contradicted an earlier one. */

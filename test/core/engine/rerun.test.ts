@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { RunDocument } from "../../../src/index.ts";
+import type { ChatRequest } from "../../../src/core/api/index.ts";
+import { type RunDocument, text } from "../../../src/index.ts";
 import { apiError, during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 /** a → b → c, and d beside them. */
@@ -60,6 +61,24 @@ describe("rerun", () => {
     expect(result.status).toBe("succeeded");
     expect(costs(result.report)).toMatchObject({ a: ["1: 0.10", "2: 0.10"], b: ["1: 0.10"], c: ["1: 0.10"] });
     expect(paidService.jobs.size).toBe(5);
+  });
+
+  test("of a chat asks the chats that use its answer again only if the answer is another", async () => {
+    const talk = pipelineOf("talk", ({ chat }) => {
+      const idea = chat("idea", "chat-1", { prompt: "an idea" }, { maxCost: "0.01" });
+      return { story: chat("story", "chat-1", { prompt: text`a story of ${idea}` }, { maxCost: "0.01" }) };
+    });
+    let idea = "a fox";
+    const says = ({ messages }: ChatRequest) => (JSON.stringify(messages).includes("an idea") ? idea : `once, ${idea}`);
+    const world = await openFakeShow({ says });
+    const { paidService } = world;
+    expect((await world.run(talk)).outputs).toEqual({ story: "once, a fox" });
+    const same = await world.resume({ rerun: ["idea"] });
+    expect([same.outputs, paidService.chats.size]).toEqual([{ story: "once, a fox" }, 3]);
+    idea = "a hen";
+    const other = await world.resume({ rerun: ["idea"] });
+    expect([other.outputs, paidService.chats.size]).toEqual([{ story: "once, a hen" }, 5]);
+    expect(stepOf(other, "story").attempts).toHaveLength(2);
   });
 
   test("refuses steps that cannot be rerun, and says what to do", async () => {

@@ -132,6 +132,7 @@ describe("a chat", () => {
         phase: "failed",
         money: "settled",
         model: "talk",
+        input: {},
         holdMicros: 40,
         expectedMicros: 40,
         costMicros: 6,

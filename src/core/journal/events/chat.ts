@@ -35,14 +35,14 @@ export type ChatEvent =
 
 export const chatEvents: EventTable<ChatEvent> = {
   "chat.intended": {
-    apply: (fold, { step, attempt: n, model, holdMicros }) => {
+    apply: (fold, { step, attempt: n, model, input, holdMicros }) => {
       const { attempts } = fold.step(step);
       const last = attempts.at(-1);
       if (n !== attempts.length + 1 || (last !== undefined && jobPhases.open.has(last.phase))) {
         throw fold.illegal(`(attempt ${attempts.length})`);
       }
       const attempt = fold.addAttempt(step, "chat");
-      Object.assign(attempt, { model, holdMicros, expectedMicros: holdMicros, intendedAt: fold.at });
+      Object.assign(attempt, { model, input, holdMicros, expectedMicros: holdMicros, intendedAt: fold.at });
       fold.moveJob(attempt);
     },
     changes: "step",

@@ -171,6 +171,8 @@ function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   if (attempt.n !== step.superseded || later.some(wasSent)) throw fold.illegal(`(attempt ${attempt.n})`);
   step.attempts = step.attempts.slice(0, attempt.n);
   step.superseded = attempt.n - 1;
+  if (attempt.value !== undefined) step.value = attempt.value;
+  delete attempt.value;
 }
 
 function reusedPhase(output: ReusedOutput): OutputPhase {
@@ -256,6 +258,8 @@ function reset(state: RunState, step: StepState, move: Move, more: Partial<StepS
   const { path } = step;
   const attempts = step.attempts.slice(0, step.attempts.findLastIndex(wasSent) + 1);
   const superseded = attempts.length;
+  const last = attempts.at(-1);
+  if (last?.kind === "chat" && last.phase === "completed" && step.value !== undefined) last.value = step.value;
   // A requested rerun that has not happened yet stays requested.
   const isOwed = step.rerunRequested && superseded === step.superseded;
   const again = isOwed || more.onlyIfInputsChanged !== true;
