@@ -42,7 +42,7 @@ describe("batches", () => {
       outcome: "dropped",
       why: expect.stringContaining("at random"),
     });
-    expect(field("batch_size")?.why).toContain("vary at random");
+    expect(field("batch_size")?.why).toContain("results are random");
   });
 
   test("ids of variations lead to their own job", () => {
