@@ -17,10 +17,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** A still, and a poster of it, whose words the code changes. */
-function film(words: string): Pipeline {
+function film(words: string, name = "poster"): Pipeline {
   return pipelineOf("film", ({ job }) => {
     const still = job("still", models.image, { prompt: "a lighthouse" });
-    return { poster: job("poster", models.image, { prompt: words, images: [still] }) };
+    return { poster: job(name, models.image, { prompt: words, images: [still] }) };
   });
 }
 
@@ -78,6 +78,17 @@ test("A request that was never sent is not made once its step has changed: the c
   expect(prompts).toEqual(["a lighthouse", "by day"]);
   expect(reasons).toEqual(["changed"]);
   expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
+});
+
+test("Nor is it made if a process died while it waited to apply another change, which left the request as it was", async () => {
+  const world = newWorld();
+  await firstLife(world, await lastOf(BEFORE));
+  const renamed = { pipeline: film("by night", "placard"), acceptChanges: true };
+  const again = (dieAt: number | Moment, how: ResumeOptions) =>
+    inProcess(world, new CrashInjector(dieAt), async (show) => (await show.resume("x", how)).result());
+  expect(await again({ point: BEFORE, nth: 1 }, renamed)).toBeNull();
+  expect((await again(Number.POSITIVE_INFINITY, change))?.status).toBe("succeeded");
+  expect(await outcome(world)).toMatchObject({ prompts: ["a lighthouse", "by day"], reasons: ["changed"] });
 });
 
 test("A job of a changed step that the service lists is collected, and not asked for again", async () => {

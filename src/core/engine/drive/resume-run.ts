@@ -76,7 +76,8 @@ function pauseForDrift(state: RunState, message: string, replaced: readonly stri
     : state.status === "planned"
       ? [{ type: "run.started" }]
       : [];
-  const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
+  const { pause } = state;
+  const isSaid = pause?.reason === "drift" && pause.message === message && `${pause.replaced ?? []}` === `${replaced}`;
   const paused = { type: "run.paused", reason: "drift", message: ownText(message) } as const;
   return isSaid ? [] : [...start, { ...paused, ...(replaced.length > 0 && { replaced }) }];
 }
