@@ -84,7 +84,7 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   const { runId, status, pause } = state;
   if (pause !== null) return isDecided(state) ? null : pauseText(pause, how);
   const authors = Object.values(state.steps).find(({ forCallers }) => forCallers !== undefined)?.forCallers;
-  const quote = `Quote ${runId} to ${sentenceFor(OPERATOR, audience)}.`;
+  const quote = `Give the run id ${runId} to ${sentenceFor(OPERATOR, audience)}.`;
   switch (status) {
     case "failed":
       return authors ?? `The run failed. ${quote}`;
