@@ -40,8 +40,11 @@ function afterLateBill(state: RunState): NextCommand | null {
   for (const step of Object.values(state.steps)) {
     const { path, attempts } = step;
     const held = attempts.find(({ money }) => money === "held");
+    if (step.isGivenUp === true) {
+      const { jobId } = held ?? lastAttempt(step)!;
+      return resume(state, [], `waits again for ${path}: its job ${jobId} is still running`);
+    }
     if (held === undefined) continue;
-    if (step.isGivenUp) return resume(state, [], `waits again for ${path}: its job ${held.jobId} is still running`);
     const bill = held.impossibleBill;
     const why = bill === undefined ? "its bill is missing" : `the service reports ${bill}, which is impossible`;
     return resume(state, [], `asks again for the cost of ${path}: ${why}`);

@@ -25,7 +25,7 @@ export interface OpenJob {
   readonly step: string;
   /** The job's id; null until the request is acknowledged. */
   readonly jobId: string | null;
-  /** The reserved amount in micro-dollars. */
+  /** The reserved amount in micro-dollars; 0 once the cost is known. */
   readonly holdMicros: number;
   /** The provider that received the work. If absent, the service received it. */
   readonly provider?: string;
@@ -36,8 +36,9 @@ export interface OpenJob {
 export function openJobs(state: RunState): readonly OpenJob[] {
   const open: OpenJob[] = [];
   for (const { path: step, attempts } of Object.values(state.steps)) {
-    for (const { phase, jobId, holdMicros, provider } of attempts) {
+    for (const { phase, jobId, money, provider, ...attempt } of attempts) {
       if (!jobPhases.open.has(phase)) continue;
+      const holdMicros = money === "held" ? attempt.holdMicros : 0;
       const isUnresolved = phase === "unresolved" && { isUnresolved: true as const };
       open.push({ step, jobId, holdMicros, ...(provider !== undefined && { provider }), ...isUnresolved });
     }

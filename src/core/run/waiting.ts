@@ -133,16 +133,19 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   const [first, ...others] = awaited;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const { request, since } = requestInFlight(state.steps[first!]!)!;
-  const { holdMicros, jobId } = request;
-  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stays reserved. Wait for it again: showrunner resume ${state.runId}`;
+  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${unfinished(request)}. Wait for it again: showrunner resume ${state.runId}`;
   builder.pauseNow("late", message, { late: awaited });
   if (!context.asksForLate) builder.commands.length = 0;
 }
 
+function unfinished({ jobId, money, holdMicros }: AttemptState): string {
+  const reserved = money === "held" ? `, and ${formatUsd(holdMicros)} USD stays reserved` : "";
+  return `${stillText(jobId)}${reserved}`;
+}
+
 function givenUpText(step: StepState, now: number): string {
   const { request, since } = requestInFlight(step)!;
-  const { jobId, holdMicros } = request;
-  return `the run stopped waiting after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stays reserved for it`;
+  return `the run stopped waiting after ${formatDuration(now - since)}: ${unfinished(request)}`;
 }
 
 export function isLatePauseOver({ status, pause, steps }: RunState): boolean {

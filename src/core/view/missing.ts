@@ -57,7 +57,7 @@ function jobs(state: RunState): readonly Missing[] {
     if (attempt !== null && isForPerson(attempt)) {
       return { step, output: null, what, until: null, text: unresolvedText(state, stepState) };
     }
-    const most = `can cost up to ${dollars(holdMicros, Math.ceil)}`;
+    const most = holdMicros === 0 ? "has been charged" : `can cost up to ${dollars(holdMicros, Math.ceil)}`;
     if (provider !== undefined) {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted

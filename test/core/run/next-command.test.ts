@@ -36,6 +36,15 @@ describe("a run that nobody has to do anything for", () => {
   });
 });
 
+test("A run that no longer waits for a job names the command that waits again, even if the job is already charged", () => {
+  const late = (money: string) => {
+    const attempts = [{ phase: "inProgress", money, jobId: "j1", holdMicros: 7, outputs: [] }];
+    return nextCommand(stateOf("succeeded", [[job("a"), { status: "failed", isGivenUp: true, attempts }]]));
+  };
+  const next = { command: RESUME, note: "waits again for a: its job j1 is still running" };
+  expect([late("held"), late("settled")]).toEqual([next, next]);
+});
+
 describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],

@@ -54,12 +54,14 @@ test("work of a step that the plan no longer has is left there too", () => {
 });
 
 test("what goes on on the service, and bills, is listed with what is reserved for it", () => {
-  const state = withAttempt({ phase: "inProgress" });
-  state.steps.b!.attempts.push({ phase: "submitting.sent", jobId: null, holdMicros: 3, outputs: [] } as never);
+  const money = "held";
+  const state = withAttempt({ phase: "inProgress", money });
+  state.steps.b!.attempts.push({ phase: "submitting.sent", money, jobId: null, holdMicros: 3, outputs: [] } as never);
   state.steps.talk!.attempts.push(
-    { kind: "chat", phase: "abandoned", jobId: null, holdMicros: 4 } as never,
-    { kind: "chat", phase: "submitting.sent", jobId: "c2", holdMicros: 5 } as never,
+    { kind: "chat", phase: "abandoned", money: "unconfirmed", jobId: null, holdMicros: 4 } as never,
+    { kind: "chat", phase: "submitting.sent", money, jobId: "c2", holdMicros: 5 } as never,
   );
+  expect(openJobs(withAttempt({ phase: "inProgress" }))).toEqual([{ step: "a", jobId: "j2", holdMicros: 0 }]);
   expect(openJobs(state)).toEqual([
     { step: "a", jobId: "j2", holdMicros: 7 },
     { step: "b", jobId: null, holdMicros: 3 },
@@ -68,8 +70,14 @@ test("what goes on on the service, and bills, is listed with what is reserved fo
 });
 
 test("what may go on there only, or at a provider, says so", () => {
-  const state = withAttempt({ phase: "unresolved", jobId: null });
-  state.steps.b!.attempts.push({ phase: "inQueue", jobId: "gen_1", provider: "mock", holdMicros: 3 } as never);
+  const state = withAttempt({ phase: "unresolved", money: "held", jobId: null });
+  state.steps.b!.attempts.push({
+    phase: "inQueue",
+    money: "held",
+    jobId: "gen_1",
+    provider: "mock",
+    holdMicros: 3,
+  } as never);
   expect(openJobs(state)).toEqual([
     { step: "a", jobId: null, holdMicros: 7, isUnresolved: true },
     { step: "b", jobId: "gen_1", holdMicros: 3, provider: "mock" },
