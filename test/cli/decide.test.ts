@@ -62,6 +62,29 @@ describe("decisions of a person, on the command line", () => {
     expect(stderr).toContain("Next: showrunner approve t best --pick 1 --resume\n");
   });
 
+  test("an approval of a result that another step has chosen shows that result's file", async () => {
+    const passed = join(cwd, "passed.ts");
+    writeFileSync(
+      passed,
+      `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("passed", {
+  input: z.object({}),
+  build: ({ takes, approve }) => ({
+    fine: approve("fine", takes("looks", "image-1", { prompt: "a quay" }, { count: 2, choose: ({ index }) => index })),
+  }),
+});
+`,
+    );
+    expect((await cliHere("run", passed, "--budget", "5", "--id", "p")).code).toBe(3);
+    const [waiting] = JSON.parse((await cliHere("approve", "p", "--json")).stdout);
+    expect(waiting.shows).toMatchObject([{ pick: 1, step: "looks/2", index: 0, content_type: "image/png" }]);
+    expect(existsSync(waiting.shows[0].path)).toBe(true);
+    expect((await cliHere("open", "p", "fine", "--print")).stdout).toBe(`${waiting.shows[0].path}\n`);
+    expect((await cliHere("reject", "p", "fine")).code).toBe(0);
+  });
+
   test.each([
     [["approve", "t", "best"], "best asks for a choice"],
     [["approve", "t", "best", "--pick", "9"], "--pick: best does not show 9"],
@@ -142,7 +165,7 @@ describe("changed code, on the command line", () => {
   test("taking it up needs a yes where money is real", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed, "--accept-changes");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/spends real money, but it cannot be confirmed without a terminal[\s\S]*Next: .*--yes/);
+    expect(stderr).toMatch(/spends real money, but there is no terminal to confirm it on[\s\S]*Next: .*--yes/);
     expect((await service.stats()).jobs_created).toBe(2);
   });
 

@@ -4,7 +4,7 @@ import { suggest } from "../../core/kit/lookup.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
 import { traitsOf } from "../../core/plan/index.ts";
-import { type ComparedPart, loadRun, RunView, type WaitingDecision } from "../../core/view/index.ts";
+import type { ComparedPart, WaitingDecision } from "../../core/view/index.ts";
 import type { RunDocument, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal, withShowrunner } from "../context.ts";
@@ -12,15 +12,12 @@ import { asTyped } from "../explain-error.ts";
 import { readTextOrFile } from "../input/read-input.ts";
 import type { Flags } from "../program/flags.ts";
 import {
-  filesOf,
+  aboutRun,
   type OfferedTake,
   offeredTakes,
-  type ReviewFiles,
   refusedFiles,
   refusedText,
-  reviewFiles,
-  type Shown,
-  valueShown,
+  resultsOf,
 } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
@@ -147,20 +144,18 @@ async function decided(
 }
 
 async function waitingIn(show: Showrunner, context: Context, runId: string, flags: Flags["approve"]) {
-  const report = await show.show(runId);
-  const run = new RunView(await loadRun(show.journal, runId));
-  const { plan } = run.state.planned;
-  const about = { plan, report, review: await reviewFiles(context, flags) };
+  const about = await aboutRun(show, context, runId, flags);
+  const { report, run } = about;
   const open = new Map(
     report.steps.flatMap((step) => (step.status === "awaiting-approval" ? [[step.path, step] as const] : [])),
   );
-  const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
+  const decisions = run.state.planned.plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
   return Promise.all(
     decisions
       .filter(({ path }) => open.has(path))
       .map(async (decision) => {
         const { path: step, message, choose } = decision;
-        const shows = await offeredTakes(decision.shows, about);
+        const shows = await offeredTakes(decision, about);
         const refused = await refusedFiles(run.refused(step), about);
         const { approval: decided } = open.get(step)!;
         return { step, message, choose, shows, compared: run.compared(decision), refused, decided };
@@ -255,16 +250,12 @@ async function picked(
 export async function open(context: Context, runId: string, path: string, flags: Flags["open"]): Promise<void> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
-    const report = await show.show(runId);
-    const step = report.steps.find((one) => one.path === path) ?? (await unknownStep(report, path));
-    const review = await reviewFiles(context, flags);
-    const { plan } = (await loadRun(show.journal, runId)).planned;
-    const planned = plan.steps.find((one) => one.path === path);
-    const { decision = null, file: source = null } = planned === undefined ? {} : traitsOf(planned);
-    const shown =
-      decision !== null || source !== null
-        ? await offeredTakes(decision?.shows ?? [uploadOf(path)], { plan, report, review })
-        : await own(step, report, review);
+    const about = await aboutRun(show, context, runId, flags);
+    const { report, run } = about;
+    const step = report.steps.find((one) => one.path === path) ?? unknownStep(report, path);
+    const planned = run.state.planned.plan.steps.find((one) => one.path === path);
+    const decision = planned === undefined ? null : traitsOf(planned).decision;
+    const shown = decision === null ? await resultsOf(step, about) : await offeredTakes(decision, about);
     const files = shown.flatMap(({ path: file }) => (file === null ? [] : [file]));
     output.printJson(shown);
     for (const { path: file, text } of shown) output.print(file === null ? visibleLines(text ?? "–") : visible(file));
@@ -275,17 +266,7 @@ export async function open(context: Context, runId: string, path: string, flags:
   });
 }
 
-const uploadOf = (step: string) => ({ $ref: { step, output: 0, as: "upload" } }) as const;
-
-type Step = RunDocument["steps"][number];
-
-async function own(step: Step, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
-  const files = await filesOf(step, report, review);
-  if (files.length > 0 || step.value === null) return files;
-  return [valueShown(step.path, step.value)];
-}
-
-async function unknownStep(report: RunDocument, path: string): Promise<never> {
+function unknownStep(report: RunDocument, path: string): never {
   const known = report.steps.map((step) => step.path);
   const [suggestion] = suggest(path, known);
   const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;

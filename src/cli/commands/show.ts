@@ -1,12 +1,12 @@
 import { formatDuration, lateText } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { decidedText } from "../../core/kit/value-text.ts";
-import { eventText, loadRun } from "../../core/view/index.ts";
+import { eventText } from "../../core/view/index.ts";
 import type { RunDocument, Showrunner, StoredEvent } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
-import { refusedFiles, refusedText, reviewFiles } from "../report/offered-takes.ts";
+import { aboutRun, refusedFiles, refusedText } from "../report/offered-takes.ts";
 import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -79,8 +79,8 @@ async function refusedTexts(
   flags: ServiceFlags,
 ): Promise<readonly string[]> {
   if (report.refused.length === 0) return [];
-  const [{ planned }, review] = await Promise.all([loadRun(runner.journal, report.id), reviewFiles(context, flags)]);
-  const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), { plan: planned.plan, report, review });
+  const about = await aboutRun(runner, context, report.id, flags);
+  const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), about);
   return ["", ...found.map(refusedText)];
 }
 

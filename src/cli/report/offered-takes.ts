@@ -2,34 +2,40 @@ import { constants } from "node:fs";
 import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileExtension } from "../../core/kit/file-name.ts";
-import { type Reference, traitsOf } from "../../core/plan/index.ts";
-import type { Json, Plan, RunDocument } from "../../index.ts";
-import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
+import { type Decision, traitsOf } from "../../core/plan/index.ts";
+import { loadRun, RunView } from "../../core/view/index.ts";
+import type { Json, RunDocument, Showrunner } from "../../index.ts";
+import { type Context, journalFolderOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 type Step = RunDocument["steps"][number];
-export type ReviewFiles = Awaited<ReturnType<typeof reviewFiles>>;
+type Output = Step["outputs"][number];
 
-interface About {
-  readonly plan: Plan;
+/** A run and the copies of its results. */
+export interface About {
+  readonly run: RunView;
   readonly report: RunDocument;
-  readonly review: ReviewFiles;
+  readonly review: ReturnType<typeof reviewFiles>;
+}
+
+export async function aboutRun(show: Showrunner, context: Context, runId: string, flags: ServiceFlags): Promise<About> {
+  const report = await show.show(runId);
+  const run = new RunView(await loadRun(show.journal, runId));
+  return { run, report, review: reviewFiles(show, context, flags) };
 }
 
 /** Copies results, so that editors cannot change files in the media store. */
-export async function reviewFiles({ io }: Context, flags: ServiceFlags) {
-  const { openMedia } = await import("../../core/engine/index.ts");
-  const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
+function reviewFiles({ media }: Showrunner, { io }: Context, flags: ServiceFlags) {
   const folder = join(journalFolderOf(io, flags), "review");
-  return async (runId: string, step: string, output: Step["outputs"][number]): Promise<string | null> => {
+  return async (runId: string, step: string, output: Output): Promise<string | null> => {
     const { index, sha256, content_type: type } = output;
     if (sha256 === null) return null;
     const name = `${step.replaceAll("/", "_")}-${index + 1}-${sha256.slice(0, 8)}`;
     const file = join(folder, runId, `${name}${type === null ? "" : fileExtension(type)}`);
-    if (await isThere(file, await store.sizeOf(sha256))) return file;
+    if (await isThere(file, await media.sizeOf(sha256))) return file;
     await mkdir(dirname(file), { recursive: true });
-    await using held = await store.hold([sha256]);
+    await using held = await media.hold([sha256]);
     await copyFile(held.path(sha256), file, constants.COPYFILE_FICLONE);
     return file;
   };
@@ -52,35 +58,45 @@ export interface OfferedTake {
   readonly text: string | null;
 }
 
-export type Shown = Omit<OfferedTake, "pick">;
+type Shown = Omit<OfferedTake, "pick">;
 
-export async function offeredTakes(
-  shows: readonly Reference[],
-  { plan, report, review }: About,
-): Promise<readonly OfferedTake[]> {
-  const found = await Promise.all(
-    shows.map(async ({ $ref }, position): Promise<readonly Shown[]> => {
-      const step = report.steps.find(({ path }) => path === $ref.step);
-      if ($ref.as === "upload") return [uploaded(plan, $ref.step)];
-      if (step === undefined) return [];
-      if ($ref.as === "value") return valueAt(step, $ref.at ?? [], position);
-      const files = await filesOf(step, report, review);
-      return files.filter(({ index }) => $ref.output === "all" || $ref.output === index);
-    }),
-  );
-  return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
+/** Numbers the results as the engine does when it applies a decision. */
+export async function offeredTakes(decision: Decision, about: About): Promise<readonly OfferedTake[]> {
+  const found = decision.shows.map(async (show, position): Promise<readonly Shown[]> => {
+    const { $ref } = show;
+    const offered = about.run.offered({ ...decision, shows: [show] });
+    if ($ref.as !== "value") return Promise.all(offered.map((at) => fileAt(at, about)));
+    const value = about.run.value($ref);
+    return value === undefined ? [] : [{ ...valueShown($ref.step, value), index: position }];
+  });
+  return (await Promise.all(found)).flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-export async function filesOf(step: Step, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
+/** Returns the files or the value of a step that is not a decision. */
+export async function resultsOf(step: Step, about: About): Promise<readonly Shown[]> {
+  if (uploadedAs(step.path, about) !== null) return [await fileAt({ step: step.path, index: 0 }, about)];
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
-  return Promise.all(
-    there.map(async (output): Promise<Shown> => {
-      const { index, content_type, asset_id, file } = output;
-      const copy = await review(report.id, step.path, output).catch(() => null);
-      const path = file === null ? copy : join(report.out_dir, file);
-      return { step: step.path, index, content_type, asset_id, path, text: null };
-    }),
-  );
+  if (there.length === 0 && step.value !== null) return [valueShown(step.path, step.value)];
+  return Promise.all(there.map(({ index }) => fileAt({ step: step.path, index }, about)));
+}
+
+async function fileAt(at: { readonly step: string; readonly index: number }, about: About): Promise<Shown> {
+  const { step, index } = at;
+  const { report, review } = about;
+  const nothing = { step, index, content_type: null, asset_id: null, path: null, text: null };
+  const uploaded = uploadedAs(step, about);
+  if (uploaded !== null) return { ...nothing, content_type: uploaded.contentType ?? null, path: uploaded.path ?? null };
+  const { outputs = [] } = report.steps.find(({ path }) => path === step) ?? {};
+  const output = outputs.find((one) => one.index === index);
+  if (output === undefined) return nothing;
+  const { content_type, asset_id, file } = output;
+  const path = file === null ? await review(report.id, step, output).catch(() => null) : join(report.out_dir, file);
+  return { ...nothing, content_type, asset_id, path };
+}
+
+function uploadedAs(path: string, { run }: About) {
+  const plan = run.state.planned.plan.steps.find((step) => step.path === path);
+  return plan === undefined ? null : traitsOf(plan).file;
 }
 
 export interface RefusedFiles extends Omit<RunDocument["refused"][number], "shows"> {
@@ -88,14 +104,9 @@ export interface RefusedFiles extends Omit<RunDocument["refused"][number], "show
 }
 
 export function refusedFiles(refused: RunDocument["refused"], about: About): Promise<readonly RefusedFiles[]> {
-  const isUpload = (path: string) => about.plan.steps.some((step) => step.path === path && step.kind === "upload");
   return Promise.all(
     refused.map(async ({ shows, ...same }) => {
-      const refs = shows.map(({ step, index: output }): Reference => {
-        return { $ref: { step, output, as: isUpload(step) ? "upload" : "asset" } };
-      });
-      const taken = await offeredTakes(refs, about);
-      return { ...same, shows: taken.map(({ pick: _, ...shown }) => shown) };
+      return { ...same, shows: await Promise.all(shows.map((at) => fileAt(at, about))) };
     }),
   );
 }
@@ -105,25 +116,7 @@ export function refusedText({ step, reason, shows }: RefusedFiles): string {
   return [`Refused by ${visible(step)}: ${visible(reason)}`, ...files].join("\n");
 }
 
-function uploaded({ steps }: Plan, path: string): Shown {
-  const step = steps.find((one) => one.path === path);
-  const file = step === undefined ? null : traitsOf(step).file;
-  const { contentType = null, path: source = null } = file ?? {};
-  return { step: path, index: 0, content_type: contentType, asset_id: null, path: source, text: null };
-}
-
-function valueAt({ path, value }: Step, at: readonly (string | number)[], index: number): readonly Shown[] {
-  const part = at.reduce<Json | undefined>((inner, key) => memberOf(inner, key), value);
-  if (part === undefined || part === null) return [];
-  return [{ ...valueShown(path, part), index }];
-}
-
-export function valueShown(step: string, value: Json): Shown {
+function valueShown(step: string, value: Json): Shown {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   return { step, index: 0, content_type: null, asset_id: null, path: null, text };
-}
-
-function memberOf(value: Json | undefined, key: string | number): Json | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  return (value as { readonly [key: string]: Json })[key];
 }
