@@ -83,7 +83,10 @@ describe("check --against a copy of a journal of another account", () => {
     expect((await readFile(join(folder, "ci/copy.db"))).equals(before)).toBe(true);
     expect(service.stats().jobs_created).toBe(jobs);
     const said = await check("--against", "copy.db", "pipelines/cards.ts");
-    expect(said.stdout).toMatch(/c1 \(cards, paused\)\n[\s\S]* changed +card +\$0\.02 +input\.prompt: "hi" → "hi!"\n/);
+    expect(said.stdout).toMatch(
+      /c1 \(cards, paused\)\n {2}\+ extra\n {2}- logo\n {2}~ card\n +input\.prompt: "hi" → "hi!"\n/,
+    );
+    expect(said.stdout).toMatch(/\ncard +image-1 +\$0\.02\n/);
   });
 
   test("another name of a step costs nothing and passes", async () => {

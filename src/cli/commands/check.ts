@@ -8,12 +8,14 @@ import { isRunFinal } from "../../core/view/index.ts";
 import type { Drift, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
-import { isFolder, type LoadedPipeline, loadPipeline, pipelinesIn } from "../load/pipeline-file.ts";
+import { kindOf } from "../input/named-file.ts";
+import { type LoadedPipeline, loadPipeline, pipelinesIn } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
-import { fieldText } from "../report/comparison.ts";
+import { diffLines } from "../report/comparison.ts";
+import { rerunTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, counted, table } from "../text/table.ts";
+import { counted } from "../text/table.ts";
 
 export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
   const { io, output } = context;
@@ -23,7 +25,7 @@ export async function check(context: Context, named: readonly string[], flags: F
     const work = async (show: Showrunner) => {
       sayWhere(show, context);
       const checked = await checkRuns(show, pipelines);
-      output.printJson(toDocument(checked));
+      output.printJson(toDocument({ ...checked, runs: checked.runs.map(({ drift: _, ...run }) => run) }));
       if (checked.runs.some(({ isSame }) => !isSame)) output.print(checkTable(checked, io.stdout.columns));
       return sayVerdict(checked, context);
     };
@@ -53,7 +55,7 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
   const { cwd } = context.io;
   const all: LoadedPipeline[] = [];
   for (const name of named) {
-    if (await isFolder(resolve(cwd, name))) all.push(...(await pipelinesIn(name, context)));
+    if ((await kindOf(resolve(cwd, name))) === "folder") all.push(...(await pipelinesIn(name, context)));
     else all.push(await loadPipeline(name, cwd));
   }
   const byName = Map.groupBy(all, ({ pipeline }) => pipeline.name);
@@ -106,7 +108,7 @@ async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[])
     const { problems, totalMicros } = drift;
     const steps = stepsOf(drift);
     const isSame = steps.length === 0 && problems.length === 0;
-    runs.push({ id: runId, pipeline: name, status, isSame, steps, problems, totalMicros });
+    runs.push({ id: runId, pipeline: name, status, isSame, steps, problems, totalMicros, drift });
   }
   return { runs, others: open.length - runs.length };
 }
@@ -124,41 +126,18 @@ function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly Ch
 
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
-const MOST_FIELDS = 2;
-const LONGEST = 40;
 
-const columns: readonly Column<CheckedStep>[] = [
-  { title: "", value: ({ cause }) => `  ${cause}` },
-  { title: "step", value: ({ path }) => visible(path), flexible: true },
-  { title: "price", value: price, align: "right" },
-  {
-    title: "",
-    value: ({ fields }) =>
-      fields
-        .slice(0, MOST_FIELDS)
-        .map((change) => fieldText(change, LONGEST))
-        .join("; "),
-    flexible: true,
-  },
-];
-
-function price({ cause, costMicros }: CheckedStep): string {
-  if (costMicros !== null) return dollars(costMicros);
-  return cause === "gone" ? "" : "–";
-}
-
+/** Shows each run as `showrunner resume --file` would. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
-  const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
+  const parts = differ.slice(0, MOST_RUNS).map(({ id, pipeline, status, drift }) => {
+    const head = `${visible(id)} (${visible(pipeline)}, ${status})`;
+    if (drift.problems.length > 0) return `${head}\n${problemList(drift.problems)}`;
+    const prices = drift.prices.slice(0, MOST_STEPS);
+    return [head, ...diffLines(drift).map((line) => `  ${line}`), rerunTable({ ...drift, prices }, width)].join("\n");
+  });
   if (differ.length > MOST_RUNS) parts.push(`… and ${counted(differ.length - MOST_RUNS, "more run", "more runs")}`);
   return parts.join("\n\n");
-}
-
-function runLines({ id, pipeline, status, steps, problems }: CheckedRun, width?: number): string {
-  const head = `${visible(id)} (${visible(pipeline)}, ${visible(status)})`;
-  const more = steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more steps`] : [];
-  const rows = steps.length === 0 ? [] : [table(steps.slice(0, MOST_STEPS), columns, width), ...more];
-  return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");
 }
 
 function totalOf(runs: readonly CheckedRun[]): string {
