@@ -9,6 +9,7 @@ import type { Catalog, Showrunner } from "../../index.ts";
 import { type CliError, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { packageOf } from "../explain-error.ts";
+import { kindOf } from "../input/named-file.ts";
 import { whileWorking } from "../live/watch.ts";
 import type { Flags } from "../program/flags.ts";
 import { castFrom, chooseStarter, LOCAL_STARTER, starterSource } from "../project/choose-models.ts";
@@ -33,7 +34,7 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
   }
   const project = await manifestFor(join(cwd, "package.json"));
   const file = given ?? (project.isEsm ? "film.ts" : "film.mts");
-  if (await isThere(resolve(cwd, file))) throw exists(file);
+  if ((await kindOf(resolve(cwd, file))) !== "missing") throw exists(file);
   const { found, said } = await askService(context, chooseStarter);
   const isReadable = project.manifest !== "unreadable";
   const isWrongKind = isReadable && !project.isEsm && !file.endsWith(".mts");
@@ -147,7 +148,7 @@ async function beginRecipe(context: Context, name: string): Promise<Begun> {
     throw usageError(`recipe ${visible(name)} does not exist`, "showrunner init --recipe");
   }
   const file = `${name}.ts`;
-  if (await isThere(join(cwd, file))) throw exists(file);
+  if ((await kindOf(join(cwd, file))) !== "missing") throw exists(file);
   const { files, packages } = filesOf(name);
   const project = await manifestFor(join(cwd, "package.json"), packages);
   const elsewhere = `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`;
@@ -222,13 +223,6 @@ function exists(file: string): CliError {
   return usageError(
     `${visible(file)} already exists and was not overwritten`,
     "choose another name: showrunner init another.ts",
-  );
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
   );
 }
 
@@ -315,8 +309,9 @@ async function askService<T>(
   try {
     const found = await withShowrunner({}, async (show) => {
       const { pullCatalog } = await import("../../core/catalog/index.ts");
-      const work = pullCatalog(show.client, null).then((catalog) => choose(show, catalog));
-      return whileWorking(context, work, () => `asking ${service} for its models and prices`);
+      return whileWorking(context, `asking ${service} for its models and prices`, async () => {
+        return choose(show, await pullCatalog(show.client, null));
+      });
     });
     const lacks = `${service} has no image model, or no video model that starts from an image: ${LOCAL}`;
     return { found, said: found === null ? lacks : `Using the models of ${service}` };

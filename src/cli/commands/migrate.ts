@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import { pullCatalog, readSnapshot, withFamilies } from "../../core/catalog/index.ts";
+import { pullCatalog, readSnapshot, snapshotText, withFamilies } from "../../core/catalog/index.ts";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/files.ts";
@@ -34,11 +34,12 @@ import {
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { readNamed } from "../input/named-file.ts";
-import { throttle } from "../live/watch.ts";
+import { whileWorking } from "../live/watch.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
+import { some } from "./service.ts";
 
 export async function migrate(context: Context, file: string, flags: Flags["migrate"]): Promise<ExitCode> {
   const { io, output } = context;
@@ -126,16 +127,9 @@ async function voicesFor({ steps, inputs }: MigrationReport, { show }: Verificat
   if (!inputs.some(({ is }) => is === "voice")) return {};
   const models = [...new Set(steps.filter(({ yields }) => yields === "audio").map(({ model }) => model))];
   const listed = models.map(async (model) => {
-    const voices: { id: string; name: string | null }[] = [];
-    try {
-      for await (const { id, name } of show.client.voices(model, { limit: MOST_VOICES })) {
-        voices.push({ id, name });
-        if (voices.length >= MOST_VOICES) break;
-      }
-    } catch {
-      // Without a list of voices, the choice stays open.
-    }
-    return [model, voices] as const;
+    // Without a list of voices, the choice stays open.
+    const voices = await some(show.client.voices(model, { limit: MOST_VOICES }), MOST_VOICES).catch(() => []);
+    return [model, voices.map(({ id, name }) => ({ id, name }))] as const;
   });
   return Object.fromEntries(await Promise.all(listed));
 }
@@ -190,14 +184,14 @@ async function verified(
   try {
     const input = await sampleFor(migration, own ?? target);
     const { interrupt: signal } = context.io;
-    context.output.say(
-      `Running ${counted(migration.report.steps.length, "job")} on a local service to compare the results.`,
-    );
-    const throttled = throttle();
-    const onProgress = ({ done, total }: { readonly done: number; readonly total: number }) =>
-      throttled(() => context.output.say(`  ${done} of ${total} steps done`));
+    const jobs = counted(migration.report.steps.length, "job");
     const outDir = join(scratch, "out");
-    return await verifyMigration(migration, show, { pipeline, input, outDir, signal, onProgress });
+    return await whileWorking(context, `running ${jobs} on a local service to compare the results`, (progress) =>
+      verifyMigration(migration, show, {
+        ...{ pipeline, input, outDir, signal },
+        onProgress: ({ done, total }) => progress(`running on a local service: ${done} of ${total} steps done`),
+      }),
+    );
   } finally {
     await own?.close();
   }
@@ -338,16 +332,6 @@ async function localTarget(catalog: Catalog | null, families?: string): Promise<
 }
 
 function servable(catalog: Catalog): readonly unknown[] {
-  return catalog
-    .models()
-    .filter(({ state }) => state === "live")
-    .map((model) => ({
-      id: model.id,
-      modality: model.modality,
-      name: model.name,
-      description: model.description,
-      price_description: model.priceDescription,
-      input_schema: model.inputSchema,
-      output_schema: Object.keys(model.outputSchema).length === 0 ? null : model.outputSchema,
-    }));
+  const entries = JSON.parse(snapshotText(catalog)) as readonly { readonly state?: string }[];
+  return entries.filter(({ state }) => state === undefined);
 }

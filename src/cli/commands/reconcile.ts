@@ -5,7 +5,7 @@ import type { Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { type CommandOutput, isAgreed, isYes } from "../io.ts";
-import { throttle } from "../live/watch.ts";
+import { whileWorking } from "../live/watch.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, shorten, table } from "../text/table.ts";
@@ -14,11 +14,12 @@ import { listText } from "./service.ts";
 export async function reconcile(context: Context, runId: string | undefined, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {
-    const throttled = throttle();
-    output.say("Comparing with the service's job list …");
-    const report = await show.reconcile(runId, {
-      onProgress: ({ reading, done, total }) => throttled(() => output.say(`  ${reading}: ${done} of ${total}`)),
-    });
+    const comparing = "comparing with the service's job list";
+    const report = await whileWorking(context, comparing, (progress) =>
+      show.reconcile(runId, {
+        onProgress: ({ reading, done, total }) => progress(`${comparing}: ${reading}, ${done} of ${total}`),
+      }),
+    );
     const found = findings(report, io.stdout.columns).filter(({ items }) => items.length > 0);
     output.printJson(toDocument(report));
     for (const { title, items, text, next } of found) {
@@ -69,7 +70,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...listed(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support team; from now on, jobs of these models reserve the amount that was charged",
+      next: "contact the service's support team; from now on, the actual cost is reserved for jobs of these models",
     },
     {
       title: "Runs whose ledger and events differ",

@@ -13,17 +13,17 @@ import {
 import { type DocumentName, toDocument } from "../../core/kit/document.ts";
 import { writeDurably } from "../../core/kit/files.ts";
 import { suggest } from "../../core/kit/lookup.ts";
+import { formatBytes } from "../../core/kit/value-text.ts";
 import type { Catalog, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { wholeNumber } from "../input/flag-values.ts";
 import { headOf } from "../input/named-file.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { whileWorking } from "../live/watch.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { problemList } from "../report/warning-lines.ts";
-import { visible, visibleLines } from "../text/escape.ts";
+import { visible, visibleError, visibleLines } from "../text/escape.ts";
 import { counted, shorten, table } from "../text/table.ts";
 
 /** Some services show their catalog without a key. */
@@ -33,19 +33,9 @@ function withCatalog<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise
 
 const MOST = 1000;
 
-const modalities = ["image", "video", "audio", "text"] as const;
-
 export async function listModels(context: Context, flags: Flags["models list"]): Promise<void> {
   return withCatalog(flags, async ({ client }) => {
-    const wanted = flags.modality;
-    const modality = modalities.find((known) => known === wanted);
-    if (modality === undefined && wanted !== undefined) {
-      const [meant] = suggest(wanted, modalities);
-      const hint = meant === undefined ? `use ${modalities.join(", ")}` : `did you mean ${meant}?`;
-      const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
-      throw usageError(`--modality ${visible(wanted)} is not a modality; ${hint}`, next);
-    }
-    const found = await some(client.models({ modality }), limitOf(flags, MOST));
+    const found = await some(client.models({ modality: flags.modality }), flags.limit ?? MOST);
     printList(context, found, ["id", "modality", "name", "price_description"]);
   });
 }
@@ -53,7 +43,7 @@ export async function listModels(context: Context, flags: Flags["models list"]):
 export async function listVoices(context: Context, id: string, flags: Flags["models voices"]): Promise<void> {
   return withCatalog(flags, async ({ client }) => {
     const found = await (flags.search === undefined
-      ? listed(client, id, flags, limitOf(flags, MOST))
+      ? listed(client, id, flags, flags.limit ?? MOST)
       : searched(client, id, flags.search, flags));
     printList(context, found, ["id", "name", "labels"]);
   });
@@ -66,7 +56,7 @@ async function searched(
   flags: Flags["models voices"],
 ): Promise<readonly Voice[]> {
   const { gender, language } = flags;
-  const limit = Math.min(50, limitOf(flags, 50));
+  const limit = Math.min(50, flags.limit ?? 50);
   try {
     return await client.searchVoices(id, { q: text, limit, gender, language });
   } catch (error) {
@@ -127,17 +117,16 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     const hasSnapshot = await isThereAndOwn(snapshot, (head) => SNAPSHOT.test(head));
     await isThereAndOwn(models, (head) => head.startsWith(GENERATED));
     const previous = hasSnapshot ? await readSnapshot(snapshot).catch(() => null) : null;
-    let progress = "reading the catalog";
-    const onProgress = (read: number, all: number) => {
-      progress = `reading the models one by one: ${read} of ${all}`;
-    };
-    const catalog = await whileWorking(context, pullCatalog(client, previous, { onProgress }), () => progress);
+    const catalog = await whileWorking(context, "reading the catalog", (progress) => {
+      const onProgress = (read: number, all: number) => progress(`reading the models one by one: ${read} of ${all}`);
+      return pullCatalog(client, previous, { onProgress });
+    });
     await mkdir(folder, { recursive: true });
     await writeSnapshot(snapshot, catalog);
     await writeDurably(models, generateModels(catalog));
     output.printJson({ ok: true });
     if (hasSnapshot && previous === null) {
-      const lost = "the new file contains only models that the service still has";
+      const lost = "models that the service no longer has are not in the new one";
       output.say(`${visible(snapshot)} was damaged and was replaced; ${lost}`);
     }
     output.say(`Wrote ${visible(snapshot)} and models.ts with ${counted(catalog.models().length, "model")}`);
@@ -188,9 +177,8 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
   try {
     return await readSnapshot(resolve(cwd, file));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(
-      `no catalog to compare with: ${visible(why)}`,
+      `no catalog to compare with: ${visibleError(cause)}`,
       "showrunner models pull   (writes catalog.json; or pass another catalog with --snapshot FILE)",
       cause,
     );
@@ -201,7 +189,7 @@ type Checked = Awaited<ReturnType<typeof check>>;
 
 async function check(show: Showrunner, file: string, { io }: Context, flags: Flags["models diff"]) {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const input = await readInput(flags, io, { schema: await inputSchema(pipeline), tables: null });
+  const input = await readInput(flags, io, await inputSchema(pipeline));
   const created = await show.plan(pipeline, input);
   return { file, ok: created.ok, problems: created.ok ? [] : created.problems };
 }
@@ -223,7 +211,7 @@ function say(changes: readonly CatalogChange[], pipelines: readonly Checked[], {
 export function listJobs(context: Context, flags: Flags["jobs list"]): Promise<void> {
   return withShowrunner(flags, async ({ client }) => {
     const all = flags.model === undefined ? client.jobs() : client.modelJobs(flags.model);
-    const jobs = await some(all, limitOf(flags, 20));
+    const jobs = await some(all, flags.limit ?? 20);
     printList(context, jobs, ["job_id", "model", "status", "cost", "created_at"]);
   });
 }
@@ -260,16 +248,13 @@ function followText(event: FollowEvent): string {
 
 export function uploadFile(context: Context, path: string, flags: Flags["files upload"]): Promise<void> {
   return withShowrunner(flags, async ({ client }) => {
-    let progress = "reading";
-    const onProgress = (sentBytes: number, totalBytes: number) => {
-      progress = `uploaded ${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
-    };
-    printOne(context, await whileWorking(context, client.upload({ path }, { onProgress }), () => progress));
+    const uploaded = await whileWorking(context, "reading", (progress) => {
+      const onProgress = (sentBytes: number, totalBytes: number) =>
+        progress(`uploaded ${formatBytes(sentBytes)} of ${formatBytes(totalBytes)}`);
+      return client.upload({ path }, { onProgress });
+    });
+    printOne(context, uploaded);
   });
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
 }
 
 export function listText<Row extends object>(
@@ -309,11 +294,7 @@ function printOne({ output }: Context, value: object, text: string | null = null
   output.result(toDocument(value), text === null ? oneText(value) : `${oneText(value)}\n\n${visibleLines(text)}`);
 }
 
-function limitOf({ limit }: { readonly limit?: string | undefined }, byDefault: number): number {
-  return limit === undefined ? byDefault : wholeNumber("--limit", limit, [1, 1_000_000], 20);
-}
-
-async function some<T>(items: AsyncIterable<T>, most: number): Promise<readonly T[]> {
+export async function some<T>(items: AsyncIterable<T>, most: number): Promise<readonly T[]> {
   const found: T[] = [];
   for await (const item of items) {
     found.push(item);

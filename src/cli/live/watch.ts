@@ -83,36 +83,34 @@ export function redrawOn(terminal: Io["stderr"]) {
   return { show: (text: string) => replace(`${text}\n`), clear: () => replace("") };
 }
 
-const LINE_EVERY_MS = 2000;
-
-export function throttle(): (say: () => void) => void {
-  let lastAt = Date.now();
-  return (say) => {
-    if (Date.now() - lastAt < LINE_EVERY_MS) return;
-    lastAt = Date.now();
-    say();
-  };
-}
-
 /** Redraw interval on a terminal. Other outputs use the two intervals that follow. */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;
 
-export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
+/** `work` reports its progress by calling `say`. */
+export async function whileWorking<T>(
+  { io, output }: Context,
+  first: string,
+  work: (say: (progress: string) => void) => Promise<T>,
+): Promise<T> {
   const began = performance.now();
-  const line = () => `${detail()}  ${formatDuration(performance.now() - began)}`;
+  let detail = first;
+  const line = () => `${detail}  ${formatDuration(performance.now() - began)}`;
+  const end = work((progress) => {
+    detail = progress;
+  });
   if (!canRedraw(io)) {
-    const first = setTimeout(() => output.say(line()), firstLineMs);
+    const firstLine = setTimeout(() => output.say(line()), firstLineMs);
     const timer = setInterval(() => output.say(line()), lineMs);
-    return work.finally(() => {
-      clearTimeout(first);
+    return end.finally(() => {
+      clearTimeout(firstLine);
       clearInterval(timer);
     });
   }
   const lines = redrawOn(io.stderr);
   const timer = setInterval(() => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
-  return work.finally(() => {
+  return end.finally(() => {
     clearInterval(timer);
     lines.clear();
   });

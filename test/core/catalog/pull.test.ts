@@ -204,7 +204,7 @@ test("long work says what it does after a second, also where nobody watches a te
   vi.useFakeTimers();
   const { io, stderr } = fakeIo({ terminal: { isTTY: false } });
   const { promise, resolve } = Promise.withResolvers<void>();
-  const work = whileWorking({ io, output: createOutput(io), args: [] }, promise, () => "read 3 of 76 models");
+  const work = whileWorking({ io, output: createOutput(io), args: [] }, "read 3 of 76 models", () => promise);
   await vi.advanceTimersByTimeAsync(999);
   expect(stderr()).toBe("");
   await vi.advanceTimersByTimeAsync(1);
