@@ -3,7 +3,6 @@ import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts"
 import { suggest } from "../core/kit/lookup.ts";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { type CliError, usageError } from "./cli-error.ts";
-import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
 import type { CommandOutput, Io } from "./io.ts";
 import type { ServiceFlags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
@@ -29,10 +28,7 @@ export async function withShowrunner<T>(
   more: OpenOptions = {},
 ): Promise<T> {
   const { local, service, baseUrl, journal, media, notify, families, inside, files } = flags;
-  const { rateLimit, spendingCap, cap, capTimeZone, walletFloor } = flags;
-  checkAmount("--spending-cap", spendingCap);
-  checkAmount("--wallet-floor", walletFloor);
-  const limit = rateLimit === undefined ? null : parseRateLimit(rateLimit);
+  const { rateLimit, turns, spendingCap, cap, capTimeZone, walletFloor } = flags;
   const options: OpenOptions = {
     ...more,
     local,
@@ -48,9 +44,12 @@ export async function withShowrunner<T>(
     families,
     inside,
     filesDir: files,
-    ...(flags.turns !== undefined && { turns: turnsOf(flags.turns) }),
-    ...(limit !== null && {
-      clientOptions: { ...more.clientOptions, pace: { limit: { requests: limit.requests, perMs: limit.windowMs } } },
+    turns,
+    ...(rateLimit !== undefined && {
+      clientOptions: {
+        ...more.clientOptions,
+        pace: { limit: { requests: rateLimit.requests, perMs: rateLimit.windowMs } },
+      },
     }),
   };
   const { openShowrunner } = await import("../index.ts");

@@ -8,9 +8,9 @@ import { ExitCode, usageError } from "./cli-error.ts";
 import type { Context } from "./context.ts";
 import { createOutput, type Io } from "./io.ts";
 import { type Act, addCommands } from "./program/commands.ts";
-import type { ServiceFlags } from "./program/flags.ts";
+import type { Flags, ServiceFlags } from "./program/flags.ts";
 import { visible, withoutControl } from "./text/escape.ts";
-import { serviceFlags } from "./text/next-line.ts";
+import { flagName, serviceFlags } from "./text/next-line.ts";
 
 /** Returns an exit code even for an unexpected error, and never throws. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
@@ -71,6 +71,7 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
     .hook("preAction", (root, command) => {
       const flags = command.opts<ServiceFlags>();
       checkPlaces(command);
+      checkPartners(command);
       context.output.carry(serviceFlags(flags));
       if (command.parent === root && needsJournal.has(command.name())) checkJournal(io, flags);
     })
@@ -93,6 +94,51 @@ function checkPlaces(command: Command): void {
     if (!isPlace || ![given].flat().some((one) => typeof one === "string" && one.trim() === "")) continue;
     const orOmit = option.mandatory ? "" : `, or omit ${option.long} for its default`;
     throw usageError(`${option.long}: the value is empty`, `give a value: ${option.flags}${orOmit}`);
+  }
+}
+
+type Partners<N extends PropertyKey> = readonly [partners: readonly N[], next: string];
+
+const toRows = [["each"], "add --each ROWS.csv"] as const;
+const toEngine = [["engine"], "add --engine pg-boss"] as const;
+
+/** Flags that have no effect unless one of their partners is given as well. */
+const partners = {
+  run: {
+    idColumn: toRows,
+    atOnce: [["each"], "to limit the parallel jobs of one run, use --concurrency N"],
+    engine: [["detach"], "add --detach: without it, this process drives the run"],
+    engineUrl: toEngine,
+  },
+  plan: { idColumn: toRows },
+  resume: {
+    note: [["redo", "rerun", "rerunFailed", "edit"], "add --redo STEP, --rerun STEP or --edit STEP:FIELD=VALUE"],
+    everywhere: [["edit", "redo"], "add --edit STEP:FIELD=VALUE or --redo STEP --note TEXT"],
+    sameSeed: [["rerun", "rerunFailed", "redo", "edit"], "add --rerun STEP or --rerun-failed"],
+  },
+  report: { prices: [["for"], "omit --prices: the full report already shows all costs"] },
+  doctor: {
+    webhookUrl: [["webhookPort"], "add --webhook-port 8080, the port on this machine that the URL forwards to"],
+    webhookPort: [["webhookUrl"], "add --webhook-url with the URL that forwards to this port"],
+  },
+  worker: { engineUrl: toEngine, host: [["healthPort", "webhooks"], "add --health-port 8080"] },
+  mcp: {
+    runBudget: [["budget"], "set the maximum cost of all runs together: --budget 5"],
+    port: [["http"], "showrunner mcp pipelines --http --port 8789"],
+  },
+  serve: { orLocal: [["replay"], "add --replay FOLDER"] },
+} as const satisfies { readonly [C in keyof Flags]?: { readonly [N in keyof Flags[C]]?: Partners<keyof Flags[C]> } };
+
+const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
+
+function checkPartners(command: Command): void {
+  const isGiven = (name: string) => command.getOptionValue(name) !== undefined;
+  const all: Readonly<Record<string, Readonly<Record<string, Partners<string>>>>> = partners;
+  for (const [name, [others, next]] of Object.entries(all[command.name()] ?? {})) {
+    if (!isGiven(name) || others.some(isGiven)) continue;
+    const typed = `--${command.getOptionValue(name) === false ? "no-" : ""}${flagName(name)}`;
+    const needed = anyOf.format(others.map((one) => `--${flagName(one)}`));
+    throw usageError(`${typed} has no effect without ${needed}`, next);
   }
 }
 

@@ -105,8 +105,8 @@ describe("doctor", () => {
   });
 
   test.each([
-    [["--webhook-url", "ftp://x"], "is not an HTTP URL"],
-    [["--webhook-url", "https://example.test"], "needs --webhook-port"],
+    [["--webhook-url", "ftp://x", "--webhook-port", "8080"], "is not an HTTP URL"],
+    [["--webhook-url", "https://example.test"], "--webhook-url has no effect without --webhook-port"],
   ])("refuses %j before anything is opened", async (args, message) => {
     const { code, stderr } = await doctor(args);
     expect(code).toBe(2);

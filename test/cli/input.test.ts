@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseConcurrency } from "../../src/cli/input/flag-values.ts";
+import { values } from "../../src/cli/input/flag-values.ts";
 import { readInput } from "../../src/cli/input/read-input.ts";
 import { parseJson } from "../../src/core/kit/json-text.ts";
 
@@ -125,11 +125,11 @@ describe("--input and -i", () => {
 
 describe("--concurrency", () => {
   test("is a number, or limits by name", () => {
-    expect(parseConcurrency("8")).toBe(8);
-    expect(parseConcurrency("total=8,video=2")).toEqual({ total: 8, video: 2 });
+    expect(values.limits("--concurrency", "8")).toBe(8);
+    expect(values.limits("--concurrency", "total=8,video=2")).toEqual({ total: 8, video: 2 });
   });
 
   test.each(["", "0", "video", "video=0", "-1", "1.5"])("%j is refused", (text) => {
-    expect(() => parseConcurrency(text)).toThrow("a limit must be a whole number of jobs, at least 1");
+    expect(() => values.limits("--concurrency", text)).toThrow("a limit must be a whole number of jobs, at least 1");
   });
 });

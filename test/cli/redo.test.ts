@@ -174,12 +174,12 @@ describe("redo with a note, on the command line", () => {
 
   test.each([
     [["--redo", "fine"], "--redo needs a note"],
-    [["--note", "warmer"], "--note only works together with a rerun or an edit"],
+    [["--note", "warmer"], "--note has no effect without --redo, --rerun, --rerun-failed, or --edit"],
     [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo cannot be combined with other changes"],
     [["--quote", "quote_00"], "--quote: there is nothing to accept"],
-    [["--everywhere"], "--everywhere only works together with an edit"],
-    [["--no-everywhere", "--rerun", "card"], "--no-everywhere only works together with an edit"],
-    [["--same-seed"], "--same-seed only works together with a rerun"],
+    [["--everywhere"], "--everywhere has no effect without --edit or --redo"],
+    [["--no-everywhere", "--rerun", "card"], "--no-everywhere has no effect without --edit or --redo"],
+    [["--same-seed"], "--same-seed has no effect without --rerun, --rerun-failed, --redo, or --edit"],
     [["--redo", "nothing", "--note", "warmer"], "has no step nothing"],
     [["--redo", "fine", "--note", " "], "note: is empty"],
   ])("resume c %j says what is wrong with it", async (flags, message) => {

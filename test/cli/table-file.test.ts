@@ -229,12 +229,12 @@ test("the column that names the rows need be no field of the input; another one 
 
 test("-i reads a table as --each does, and says how a number is written", async () => {
   writeFileSync(join(folder, "shots.csv"), "name;seconds\nopen;3\nclose;\n");
-  expect(await readInput({ i: ["shots=@shots.csv"] }, io, { schema })).toEqual({
+  expect(await readInput({ i: ["shots=@shots.csv"] }, io, schema)).toEqual({
     shots: [{ name: "open", seconds: 3 }, { name: "close" }],
   });
   writeFileSync(join(folder, "shots.csv"), "name,second\nopen,3\n");
-  await expect(readInput({ i: ["shots=@shots.csv"] }, io, { schema })).rejects.toThrow("did you mean seconds? To keep");
-  await expect(readInput({ i: ["size=12"] }, io, { schema })).rejects.toMatchObject({
+  await expect(readInput({ i: ["shots=@shots.csv"] }, io, schema)).rejects.toThrow("did you mean seconds? To keep");
+  await expect(readInput({ i: ["size=12"] }, io, schema)).rejects.toMatchObject({
     message: '-i size=12: "=" sets text, but size has type integer',
     next: "write -i size:=12",
   });

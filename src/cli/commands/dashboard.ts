@@ -11,7 +11,6 @@ import { openJournal, openShowrunner, type Showrunner } from "../../index.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
-import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
 import type { CommandOutput } from "../io.ts";
 import { isOwnFile, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -78,17 +77,14 @@ export async function dashboardOrigin(folder: string) {
 
 export async function dashboard(context: Context, files: readonly string[], flags: Flags["dashboard"]): Promise<void> {
   const { io, output } = context;
-  const { spendingCap, walletFloor } = flags;
-  checkAmount("--spending-cap", spendingCap);
-  checkAmount("--wallet-floor", walletFloor);
-  const port = flags.port === undefined ? DEFAULT_PORT : wholeNumber("--port", flags.port, PORTS, DEFAULT_PORT);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const kept = mediaOptionsOf(io, flags);
   const { local, service, families, baseUrl, inside, files: filesDir } = flags;
-  const caps = { spendingCap, caps: flags.cap, capTimeZone: flags.capTimeZone, walletFloor };
+  const { spendingCap, cap, capTimeZone, walletFloor } = flags;
+  const caps = { spendingCap, caps: cap, capTimeZone, walletFloor };
   try {
     const open = () =>
       openShowrunner({ journal, ...kept, local, service, families, baseUrl, inside, filesDir, ...caps });
@@ -119,7 +115,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
         publicUrl: flags.publicUrl || io.env.SHOWRUNNER_PUBLIC_URL || undefined,
         loadPipeline: codeFrom(pipelines, context),
       };
-      const served = await start(options, port, flags.port === undefined ? output : null);
+      const served = await start(options, flags.port, output);
       await writeDurably(join(folder, ADDRESS_FILE), served.origin);
       // Reading `interrupt` installs the signal handlers. A caller may send a signal as soon as the address is printed.
       const { interrupt } = io;
@@ -141,15 +137,17 @@ export async function dashboard(context: Context, files: readonly string[], flag
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-/** Starts the dashboard. If `port` is in use, uses a free port, or throws if `output` is null. */
-async function start(options: Options, port: number, output: CommandOutput | null) {
+/** Starts the dashboard. If no port was given and the default port is in use, uses a free port. */
+async function start(options: Options, given: number | undefined, output: CommandOutput) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
-    return await startDashboard({ ...options, port });
+    return await startDashboard({ ...options, port: given ?? DEFAULT_PORT });
   } catch (error) {
-    if (output === null || !(error instanceof PortInUseError)) throw error;
+    if (given !== undefined || !(error instanceof PortInUseError)) throw error;
     const served = await startDashboard({ ...options, port: 0 });
-    output.say(`The default port ${port} is in use, so the dashboard uses port ${new URL(served.origin).port}.`);
+    output.say(
+      `The default port ${DEFAULT_PORT} is in use, so the dashboard uses port ${new URL(served.origin).port}.`,
+    );
     return served;
   }
 }

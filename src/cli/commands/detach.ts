@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { RunRow } from "../../core/view/index.ts";
-import { openJournal } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf } from "../context.ts";
-import type { Background } from "../io.ts";
+import { type Context, journalFolderOf, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 
@@ -28,24 +26,19 @@ const LAST_LINES = 15;
 export async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   const { runId, known = null } = detached;
-  if (io.background === null)
-    throw usageError("cannot start a background process on this system", "run without --detach");
+  const { background } = io;
+  if (background === null) throw usageError("cannot start a background process on this system", "run without --detach");
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
-  const store = await openJournal(journalOf(io, flags));
   // The log of a continued run already has lines of earlier processes.
   const { size: logged } = await stat(log).catch(() => ({ size: 0 }));
-  let child: Background;
-  let end: "begun" | number | null;
-  try {
-    if (known === null && (await store.run(runId)) !== null) {
+  const { child, end } = await withJournal(flags, async ({ journal }) => {
+    if (known === null && (await journal.run(runId)) !== null) {
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
       throw usageError(`Run ${visible(runId)} already exists`, next);
     }
-    child = io.background(argumentsOf(context, detached, flags), log);
-    end = await begun(async () => isBegun(await store.run(runId), known), child.ended);
-  } finally {
-    await store.close();
-  }
+    const child = background(argumentsOf(context, detached, flags), log);
+    return { child, end: await begun(async () => isBegun(await journal.run(runId), known), child.ended) };
+  });
   if (end !== "begun") {
     const text = (await readFile(log).catch(() => Buffer.alloc(0))).toString("utf8", logged);
     // Shows only the error, because the plan before it has been shown already.

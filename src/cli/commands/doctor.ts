@@ -20,7 +20,6 @@ import { openJournal } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, withShowrunner } from "../context.ts";
 import { explainError } from "../explain-error.ts";
-import { wholeNumber } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -137,13 +136,13 @@ const LOOKED_AT = 50;
 
 async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const location = journalOf(io, flags);
-  try {
+  return orFailed("journal", io, async () => {
     const store = await openJournal(location);
     try {
       const rows = await store.runs();
       await readNewest(rows, (runId) => store.read(runId));
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}; verified the newest runs in ${visible(shownJournal(location))}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest runs verified: ${visible(shownJournal(location))}`;
       const folder = visible(dirname(location));
       const cure = `make the folder ${folder} and the files of the journal writable, then run the command again`;
       return [
@@ -156,9 +155,19 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
     } finally {
       await store.close();
     }
+  });
+}
+
+async function orFailed(
+  check: string,
+  { env }: Io,
+  find: () => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  try {
+    return await find();
   } catch (error) {
-    const { message, next } = explainError(error, { env: io.env });
-    return [failed("journal", message, next)];
+    const { message, next } = explainError(error, { env });
+    return [failed(check, message, next)];
   }
 }
 
@@ -209,17 +218,13 @@ const BUCKET_SKEW_MS = 5 * 60_000;
 const NO_SKEW_MS = 2_000;
 
 async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
-  const options = mediaOptionsOf(io, flags);
-  try {
-    const { location, clockOffsetMs } = await checkMedia(options);
+  return orFailed("media", io, async () => {
+    const { location, clockOffsetMs } = await checkMedia(mediaOptionsOf(io, flags));
     const can = fine("media", `files in ${visible(location)} can be written, read and deleted`);
     return clockOffsetMs === null
       ? [can]
       : [can, clockFinding("bucket clock", "bucket", clockOffsetMs, BUCKET_SKEW_MS)];
-  } catch (error) {
-    const { message, next } = explainError(error, { env: io.env });
-    return [failed("media", message, next)];
-  }
+  });
 }
 
 function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
@@ -237,8 +242,8 @@ async function serviceFindings(
   flags: ServiceFlags,
   target: WebhookTarget | null,
 ): Promise<readonly Finding[]> {
-  try {
-    return await withShowrunner(flags, async (show) => {
+  const findings = await orFailed("service", context.io, () =>
+    withShowrunner(flags, async (show) => {
       const began = performance.now();
       const { balanceMicros, currency } = await show.balance();
       const took = formatDuration(performance.now() - began);
@@ -250,14 +255,10 @@ async function serviceFindings(
         clockFinding("clock", "service", show.client.clockOffsetMs(), WEBHOOK_SKEW_MS),
         ...(await webhookFindings(context, show.client, target)),
       ];
-    });
-  } catch (error) {
-    const { message, next } = explainError(error, { env: context.io.env });
-    return [
-      failed("service", message, next),
-      unknown("webhooks", "not checked, because the service could not be reached"),
-    ];
-  }
+    }),
+  );
+  const unchecked = unknown("webhooks", "not checked, because the service could not be reached");
+  return findings[0]!.state === "fail" ? [...findings, unchecked] : findings;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -271,9 +272,7 @@ function webhookTarget({ webhookUrl: url, webhookPort: port }: Flags["doctor"]) 
       `--webhook-url ${visible(url)} is not an HTTP URL`,
       "use the https:// URL that the service would call",
     );
-  if (port !== undefined) return { url: new URL(url), port: wholeNumber("--webhook-port", port, [1, 65_535], 8080) };
-  const message = "--webhook-url needs --webhook-port, the port on this machine that it forwards to";
-  throw usageError(message, "add --webhook-port 8080");
+  return { url: new URL(url), port: port! };
 }
 
 async function webhookFindings(

@@ -1,13 +1,13 @@
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { measureMedia, openMedia } from "../../core/engine/index.ts";
+import { measureMedia } from "../../core/engine/index.ts";
 import { fileExtension } from "../../core/kit/file-name.ts";
 import { temporaryTag, writeDurably } from "../../core/kit/files.ts";
 import { ownVersion } from "../../core/kit/own-version.ts";
 import { type EditList, editLists, loadRun, type RunState } from "../../core/view/index.ts";
-import { openJournal, type Showrunner } from "../../index.ts";
+import type { Showrunner } from "../../index.ts";
 import { usageError } from "../cli-error.ts";
-import { type Context, journalOf, mediaOptionsOf, withJournal } from "../context.ts";
+import { type Context, mediaOptionsOf, withJournal } from "../context.ts";
 import { writtenFile } from "../input/named-file.ts";
 import { isOwnFile } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -19,23 +19,23 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   if (flags.otio === undefined)
     throw usageError("export needs an output file", `showrunner export ${visible(runId)} --otio cut.otio`);
   const file = await writtenFile(io.cwd, { flag: "--otio", path: flags.otio, kind: "otio" });
-  const journal = await openJournal(journalOf(io, flags));
-  const state = await loadRun(journal, runId).finally(() => journal.close());
-  const lists = editLists(state);
-  const list = listNamed(lists, runId, flags.of);
-  const media = await openMedia(mediaOptionsOf(io, flags));
-  const takes = takesOf(list);
-  const places = await placeTakes(takes, file, media, state);
-  const facts = new Map<string, TakeFacts>();
-  for (const [hash, take] of takes) facts.set(hash, await factsOf(take, places.get(hash)!));
-  const timeline = otioTimeline(list, { run: runId, factsOf: (take) => facts.get(hashOf(take))! });
-  await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
-  output.result({ id: runId, of: list.name, file, media: [...places.values()] }, visible(file));
-  output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
-  if (flags.of === undefined && lists.length > 1) {
-    const others = lists.filter((one) => one !== list).map(({ name }) => visible(name));
-    output.say(`Only ${visible(list.name)} was exported. To export another result, add --of: ${others.join(", ")}.`);
-  }
+  return withJournal(flags, async ({ journal, media }) => {
+    const state = await loadRun(journal, runId);
+    const lists = editLists(state);
+    const list = listNamed(lists, runId, flags.of);
+    const takes = takesOf(list);
+    const places = await placeTakes(takes, file, media, state);
+    const facts = new Map<string, TakeFacts>();
+    for (const [hash, take] of takes) facts.set(hash, await factsOf(take, places.get(hash)!));
+    const timeline = otioTimeline(list, { run: runId, factsOf: (take) => facts.get(hashOf(take))! });
+    await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
+    output.result({ id: runId, of: list.name, file, media: [...places.values()] }, visible(file));
+    output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
+    if (flags.of === undefined && lists.length > 1) {
+      const others = lists.filter((one) => one !== list).map(({ name }) => visible(name));
+      output.say(`Only ${visible(list.name)} was exported. To export another result, add --of: ${others.join(", ")}.`);
+    }
+  });
 }
 
 type EditClip = EditList["pictures"][number];
@@ -178,9 +178,6 @@ function timeRange(from: number, to: number, rate: number) {
 export async function report(context: Context, runId: string, flags: Flags["report"]): Promise<void> {
   const { io, output } = context;
   const isForClient = flags.for === "client";
-  if (flags.prices && !isForClient) {
-    throw usageError("--prices only works with --for client", "omit --prices: the full report already shows all costs");
-  }
   const { writeReport } = await import("../../studio/dashboard/index.ts");
   return withJournal(flags, async (show) => {
     const { file, sizeBytes, media } = await writeReport(show, runId, {

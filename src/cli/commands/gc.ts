@@ -3,7 +3,6 @@ import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { formatBytes } from "../../core/kit/value-text.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
-import { readDuration } from "../input/flag-values.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
@@ -36,9 +35,8 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<vo
 
 export async function gc(context: Context, flags: Flags["gc"]): Promise<void> {
   const { output } = context;
-  const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
   return withJournal(flags, async (show) => {
-    const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
+    const report = await show.gc({ olderThanMs: flags.olderThan, dryRun: flags.dryRun === true });
     output.printJson(toDocument(report));
     for (const runId of report.runs) output.print(visible(runId));
     for (const { runId, reason } of report.skipped) {

@@ -19,6 +19,7 @@ import {
 import { type Json, type Manifest, manifestSchema } from "../../index.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { kindOf } from "../input/named-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
@@ -135,7 +136,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       output.print(visible(out));
       if (!isOfManifest)
         output.say(
-          `${visible(file)} has no matching manifest next to it, so its Content Credentials list no models or ingredients.`,
+          `${visible(file)} has no matching manifest next to it, so it was signed without models and ingredients.`,
         );
     } catch (error) {
       if (error instanceof CliError) throw error;
@@ -161,13 +162,10 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
       resolve(cwd, `${file.slice(0, file.length - extname(file).length)}.signed${extname(file)}`),
     );
   const target = resolve(cwd, out);
-  const isFolder = await stat(target).then(
-    (there) => there.isDirectory(),
-    () => false,
-  );
+  const isFolder = (await kindOf(target)) === "folder";
   if (!isFolder && files.length > 1)
     throw usageError(
-      `--out ${visible(out)} is not an existing folder, which signing ${files.length} files requires`,
+      `--out ${visible(out)} must be an existing folder to sign ${files.length} files`,
       "create the folder, or sign one file at a time",
     );
   const targets = isFolder ? files.map((file) => join(target, basename(file))) : [target];

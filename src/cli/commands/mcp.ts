@@ -3,13 +3,12 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
-import { openJournal, type Showrunner } from "../../index.ts";
 import { AGENT_TAG, type AgentPipeline, AgentSession, serveStdio, startHttp } from "../../studio/mcp/index.ts";
 import { committedMicros } from "../../studio/served/index.ts";
 import { CliError, usageError } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, sayWhere, withShowrunner } from "../context.ts";
-import { checkAmount, PORTS, wholeNumber } from "../input/flag-values.ts";
-import { isFolder, pipelinesIn } from "../load/pipeline-file.ts";
+import { type Context, journalFolderOf, sayWhere, withShowrunner } from "../context.ts";
+import { kindOf } from "../input/named-file.ts";
+import { pipelinesIn } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { CARRIED, flagsFor } from "../text/next-line.ts";
@@ -20,13 +19,6 @@ const DEFAULT_PORT = 8789;
 
 export async function mcp(context: Context, folder: string, flags: Flags["mcp"]): Promise<void> {
   const { io, output } = context;
-  checkAmount("--budget", flags.budget);
-  checkAmount("--run-budget", flags.runBudget);
-  checkAmount("--max-unquoted", flags.maxUnquoted);
-  if (flags.runBudget !== undefined && flags.budget === undefined) {
-    throw usageError("--run-budget needs --budget", "set the maximum cost of all runs together: --budget 5");
-  }
-  const port = portOf(flags);
   const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
   // Load the pipelines only once, so that an agent with write access to the folder cannot make this process run its
   // code.
@@ -34,15 +26,14 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
   await mkdir(journalFolder, { recursive: true, mode: 0o700 });
-  const journal = await openJournal(journalOf(io, flags));
   const [budgetMicros, beforeMicros] = [micros(flags.budget), await spentBefore(flags)];
   const budget = budgetMicros === null ? [] : [`${AGENT_TAG}:${formatUsd(beforeMicros + budgetMicros)}`];
   const capped = { ...flags, files: filesDir, cap: [...(flags.cap ?? []), ...budget] };
-  const serve = async (show: Showrunner) => {
+  await withShowrunner(capped, async (show) => {
     sayWhere(show, context);
     const session = new AgentSession({
       show,
-      journal,
+      journal: show.journal,
       pipelines,
       filesDir,
       budgetMicros,
@@ -56,7 +47,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
     sayLimits(context, flags, pipelines);
     if (flags.http) {
       const token = await storedToken(join(journalFolder, "mcp-token"), (text) => output.say(text));
-      const served = await startHttp(session, { port, token });
+      const served = await startHttp(session, { port: flags.port ?? DEFAULT_PORT, token });
       const { interrupt } = io;
       output.result({ url: served.url, token }, `${served.url}\nAuthorization: Bearer ${token}`);
       if (!interrupt.aborted) await once(interrupt, "abort");
@@ -66,12 +57,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
       await handOver(session, { context, flags: capped, codeBefore });
       await session.idle();
     }
-  };
-  try {
-    await withShowrunner(capped, serve);
-  } finally {
-    await journal.close();
-  }
+  });
 }
 
 async function spentBefore({ budget, ...flags }: Flags["mcp"]): Promise<number> {
@@ -154,12 +140,6 @@ async function agentPipelines(folder: string, context: Context): Promise<readonl
 
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
-  if (await isFolder(path)) return path;
+  if ((await kindOf(path)) === "folder") return path;
   throw usageError(`${visible(folder)} is not a folder`, "pass the folder of your pipelines: showrunner mcp pipelines");
-}
-
-function portOf({ port, http }: Flags["mcp"]): number {
-  if (port === undefined) return DEFAULT_PORT;
-  if (http) return wholeNumber("--port", port, PORTS, DEFAULT_PORT);
-  throw usageError("--port only works with --http", "showrunner mcp pipelines --http --port 8789");
 }

@@ -6,15 +6,15 @@ import { type DiagramOptions, planMermaid, traitsOf } from "../../core/plan/inde
 import type { Plan, Problem, Quote, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
-import { checkAmount, checkTableFlags, quoteOptions, withProfileService } from "../input/flag-values.ts";
 import { writtenFile } from "../input/named-file.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
+import { checkTableFlags, quoteOptions, withProfileService } from "../input/run-options.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, offerLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleError } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 
@@ -38,7 +38,6 @@ function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): 
 
 export async function plan(context: Context, spec: string, given: Flags["plan"]): Promise<ExitCode> {
   const { io } = context;
-  checkAmount("--max-unquoted", given.maxUnquoted);
   checkTableFlags(given);
   if (given.json && given.mermaid) {
     const next = "omit one of them; --svg FILE works with either";
@@ -53,7 +52,7 @@ export async function plan(context: Context, spec: string, given: Flags["plan"])
     }
     return (await import("./run-each.ts")).planRows(context, loaded, flags);
   }
-  const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
+  const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const planned = async (show: Showrunner) => {
     sayWhere(show, context);
     const options = quoteOptions(flags);
@@ -102,9 +101,8 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
   try {
     await writeDurably(path, planSvg(drawn, drawing));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(
-      `The SVG file could not be written: ${visible(why)}`,
+      `The SVG file could not be written: ${visibleError(cause)}`,
       "use a file in an existing folder: --svg plan.svg",
       cause,
     );

@@ -5,8 +5,8 @@ import { isRunFinal, loadRun } from "../../core/view/index.ts";
 import type { Drift, Json, Pipeline, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
-import { checkAmount, checkTableFlags, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
 import { inputSchema, readInput, readTextOrFile } from "../input/read-input.ts";
+import { checkTableFlags } from "../input/run-options.ts";
 import { confirm, type Io, isAgreed } from "../io.ts";
 import { checkOwn, codeOf, type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags, ServiceFlags } from "../program/flags.ts";
@@ -18,15 +18,9 @@ import { followRun, watching } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
 export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
-  const { waitForFunds, note, rerunFailed, accountMoved, budget, agree, quote, maxUnquoted } = flags;
-  checkAmount("--budget", budget);
-  checkAmount("--agree", agree);
-  checkAmount("--max-unquoted", maxUnquoted);
-  const waitForFundsMs =
-    waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
+  const { note, rerunFailed, accountMoved, budget, agree, quote, maxUnquoted } = flags;
   checkTableFlags(flags);
   checkFlags(runId, flags);
-  const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
   const edited = await readEdits(flags.edit, context.io);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -61,21 +55,21 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
       agree,
       quote: quote ?? agreed.quote,
       maxUnquoted,
-      ...(waitForFundsMs !== null && { waitForFundsMs }),
-      ...waits,
+      waitForFundsMs: flags.waitForFunds,
+      giveUpAfterMs: flags.giveUpAfter,
+      waitForCapMs: flags.waitForCap,
     });
   });
 }
 
-/** Refuses mutually exclusive flags, and flags that only refine a change when no change is given. */
+/** Refuses flags that exclude each other, and a quote without a change. */
 function checkFlags(runId: string, flags: Flags["resume"]): void {
-  const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges, note, everywhere } = flags;
+  const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges, note } = flags;
   const isGiven = (...changes: readonly unknown[]) => changes.some((change) => change !== undefined);
   const refuseIf = (isWrong: boolean, message: string, next: string) => {
     if (isWrong) throw usageError(message, next);
   };
-  const isAgain = isGiven(redo, edit, rerun, rerunFailed);
-  const isChanged = isAgain || isGiven(input, i, file, acceptChanges);
+  const isChanged = isGiven(redo, edit, rerun, rerunFailed, input, i, file, acceptChanges);
   const command = `showrunner resume ${visible(runId)}`;
   // Changes can only be priced after the move.
   refuseIf(
@@ -91,22 +85,10 @@ function checkFlags(runId: string, flags: Flags["resume"]): void {
     redoing,
   );
   refuseIf(
-    isGiven(note) && !isAgain,
-    "--note only works together with a rerun or an edit",
-    "add --redo STEP, --rerun STEP or --edit STEP:FIELD=VALUE",
-  );
-  refuseIf(
     isGiven(flags.quote) && !isChanged,
     "--quote: there is nothing to accept, because no change to the run was requested",
     "repeat the command that showed the quote and add --quote ID, or omit --quote",
   );
-  refuseIf(
-    isGiven(everywhere) && !isGiven(edit, redo),
-    `--${everywhere ? "" : "no-"}everywhere only works together with an edit`,
-    "add --edit STEP:FIELD=VALUE or --redo STEP --note TEXT",
-  );
-  const toRerun = "add --rerun STEP or --rerun-failed";
-  refuseIf(isGiven(flags.sameSeed) && !isAgain, "--same-seed only works together with a rerun", toRerun);
 }
 
 async function redoFor(
@@ -132,7 +114,7 @@ async function correction(
   { io }: Context,
   { pipeline }: LoadedPipeline,
 ): Promise<ResumeOptions["input"]> {
-  const changes = await readInput(flags, io, { schema: await inputSchema(pipeline) });
+  const changes = await readInput(flags, io, await inputSchema(pipeline));
   if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
   throw new CliError("INPUT_INVALID", "--input must be an object with the input fields to correct", {
     next: "set the fields to change: -i name=value",

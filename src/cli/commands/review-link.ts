@@ -1,7 +1,7 @@
 import { toDocument } from "../../core/kit/document.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
 import type { ReviewLinkRow } from "../../core/view/index.ts";
-import { type JournalStore, openJournal } from "../../index.ts";
+import type { JournalStore } from "../../index.ts";
 import {
   createReviewLink,
   originOf,
@@ -10,8 +10,7 @@ import {
   reviewLinkView,
 } from "../../studio/dashboard/index.ts";
 import { usageError } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf } from "../context.ts";
-import { readDuration, tagsOf } from "../input/flag-values.ts";
+import { type Context, journalFolderOf, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
@@ -23,16 +22,13 @@ export async function reviewLink(
   step: string | undefined,
   flags: Flags["review-link"],
 ): Promise<void> {
-  const journal = await openJournal(journalOf(context.io, flags));
-  try {
-    if (flags.revoke !== undefined) return await revoke(context, journal, flags.revoke);
-    if (flags.list) return await list(context, journal);
-    const tags = tagsOf(flags.tag);
+  return withJournal(flags, ({ journal }) => {
+    if (flags.revoke !== undefined) return revoke(context, journal, flags.revoke);
+    if (flags.list) return list(context, journal);
+    const { tag: tags } = flags;
     const scope = { ...(tags && { tags }), ...(runId !== undefined && { runId }), ...(step !== undefined && { step }) };
-    return await create(context, journal, scope, flags);
-  } finally {
-    await journal.close();
-  }
+    return create(context, journal, scope, flags);
+  });
 }
 
 async function create(
@@ -44,10 +40,12 @@ async function create(
   const named = flags.publicUrl ?? io.env.SHOWRUNNER_PUBLIC_URL;
   const here = await dashboardOrigin(journalFolderOf(io, flags));
   const origin = named ? originOf(named) : here.origin;
-  const expiresMs = flags.expires === undefined ? undefined : readDuration("--expires", flags.expires, "7d, 12h");
-  const maxUses = flags.maxUses === undefined ? undefined : Number(flags.maxUses);
   const now = Date.now();
-  const { link, token } = await createReviewLink(journal, { scope, expiresMs, maxUses }, now);
+  const { link, token } = await createReviewLink(
+    journal,
+    { scope, expiresMs: flags.expires, maxUses: flags.maxUses },
+    now,
+  );
   const url = reviewLinkUrl(origin, token);
   output.result(toDocument({ ...reviewLinkView(link, now), url }), url);
   output.say(

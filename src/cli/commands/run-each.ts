@@ -9,9 +9,9 @@ import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { explainError } from "../explain-error.ts";
-import { agreedPrice, quoteOptions, runOptions, wholeNumber } from "../input/flag-values.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
+import { agreedPrice, quoteOptions, runOptions } from "../input/run-options.ts";
 import { sayLimitWaits } from "../live/watch.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -37,7 +37,7 @@ async function withRows<T>(
   const { io } = context;
   const file = flags.each!;
   const schema = await inputSchema(loaded.pipeline);
-  const base = (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown };
+  const base = (await readInput(flags, io, schema)) as { readonly [field: string]: unknown };
   const { id: name, idColumn, profile } = flags;
   const { name: pipeline } = loaded.pipeline;
   const read = await readRows(file, { io, flags, name, idColumn, pipeline, profile, schema, base });
@@ -99,7 +99,6 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
 }
 
 export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
-  const atOnce = flags.atOnce === undefined ? undefined : wholeNumber("--at-once", flags.atOnce, [1, 9999], 4);
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
   const outcome = await withRows(
     context,
@@ -123,7 +122,7 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
         quote,
         rows,
         flags,
-        options: { ...options, budget, atOnce, outDir, startAnyway: flags.startAnyway },
+        options: { ...options, budget, atOnce: flags.atOnce, outDir, startAnyway: flags.startAnyway },
       });
       sayReplaced(quote.replaced, context);
       const isPaused = error === null && outcomes.some(({ status }) => status === "paused");

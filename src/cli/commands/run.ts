@@ -5,8 +5,8 @@ import { OverBudgetError, type Quote } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
-import { agreedPrice, checkRunFlags, quoteOptions, runOptions, withProfileService } from "../input/flag-values.ts";
 import { checkFileName, inputSchema, readInput } from "../input/read-input.ts";
+import { agreedPrice, checkRunFlags, quoteOptions, runOptions, withProfileService } from "../input/run-options.ts";
 import { isAgreed } from "../io.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -22,7 +22,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags);
-  const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
+  const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Omit<Detached, "runId">> => {

@@ -5,7 +5,6 @@ import { shellWord } from "../../core/kit/value-text.ts";
 import { type RunRow, runLine } from "../../core/view/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { type Context, withJournal } from "../context.ts";
-import { tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -41,8 +40,7 @@ const runColumns = (now: number): readonly Column<Listed>[] => [
 export async function runs(context: Context, flags: Flags["runs"]): Promise<void> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
-    const tags = tagsOf(flags.tag);
-    const { search } = flags;
+    const { search, tag: tags } = flags;
     const rows = await show.runs({ tags, search });
     output.printJson(
       rows.map((row) => ({ ...runLine(row), tags: row.tags, updated_at: new Date(row.updatedAt).toISOString() })),

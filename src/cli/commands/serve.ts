@@ -5,7 +5,6 @@ import { chooseService, type HostedService } from "../../core/kit/deployments.ts
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import { usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { checkAmount, PORTS, parseDollars, parseRateLimit, readDuration, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/named-file.ts";
 import type { Io } from "../io.ts";
 import type { Flags } from "../program/flags.ts";
@@ -54,18 +53,17 @@ async function fromFile(path: string): Promise<string> {
 }
 
 function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefined): LocalServiceOptions {
-  checkAmount("--balance", flags.balance);
   return {
-    port: wholeNumber("--port", flags.port, PORTS, 8787),
+    port: flags.port,
     host: flags.host,
     dataDir: resolve(cwd, flags.data),
-    balance: (parseDollars(flags.balance) ?? 0) / 1_000_000,
+    balance: Number(flags.balance),
     ...(key !== undefined && { keys: [credential(key)] }),
-    ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
-    ...(flags.maxRunning !== undefined && { maxRunning: wholeNumber("--max-running", flags.maxRunning, [0, 1000], 8) }),
-    ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
-    ...(flags.retention !== undefined && { retentionMs: readDuration("--retention", flags.retention, "24h") }),
-    ...(flags.urlLife !== undefined && { urlLifeMs: readDuration("--url-life", flags.urlLife, "24h") }),
+    ...(flags.rateLimit !== undefined && { rateLimit: flags.rateLimit }),
+    ...(flags.maxRunning !== undefined && { maxRunning: flags.maxRunning }),
+    ...(flags.speed !== undefined && { speed: flags.speed }),
+    ...(flags.retention !== undefined && { retentionMs: flags.retention }),
+    ...(flags.urlLife !== undefined && { urlLifeMs: flags.urlLife }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
     ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
     ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
@@ -85,12 +83,6 @@ function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefi
   };
 }
 
-function factor(text: string): number {
-  const number = Number(text);
-  if (text.trim() !== "" && number > 0) return number;
-  throw usageError(`--speed ${visible(text)} is not a number above 0`, "write it as --speed 20");
-}
-
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
   throw usageError(
@@ -105,7 +97,7 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
   const recorder = await startRecorder({
     folder: resolve(io.cwd, folder),
     baseUrl: namedService(flags, io.env).baseUrl,
-    port: wholeNumber("--port", flags.port, PORTS, 8790),
+    port: flags.port,
     keepMedia: flags.keepMedia === true,
     say: (text) => output.say(visible(text)),
   });

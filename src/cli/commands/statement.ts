@@ -1,11 +1,11 @@
 import { toDocument } from "../../core/kit/document.ts";
 import { formatCents, invoiced, parseMarkup } from "../../core/kit/invoice.ts";
 import { dollars, formatUsd } from "../../core/kit/money.ts";
+import { tagTexts } from "../../core/kit/tags.ts";
 import { type RunCharges, runCharges } from "../../core/view/index.ts";
 import { type JournalStore, openJournal } from "../../index.ts";
 import { usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
-import { tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
@@ -21,10 +21,10 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
   }
   const month = flags.month ?? new Date().toISOString().slice(0, 7);
   const period = periodOf(month);
-  const tags = tagsOf(flags.tag) ?? {};
+  const { tag: tags = {} } = flags;
   const journal = await openJournal(journalOf(io, flags));
   const made = await statementOf(journal, { tags, period, markup }).finally(() => journal.close());
-  const whose = (flags.tag ?? ["all runs"]).join(", ");
+  const whose = flags.tag === undefined ? "all runs" : tagTexts(flags.tag).join(", ");
   output.printJson(document(made, { month, tags, markup: flags.markup ?? null }));
   if (flags.csv || flags.html) {
     const named = { title: `Statement ${month}`, subtitle: `${whose}; months and days in UTC; US dollars` };

@@ -15,7 +15,7 @@ import { openJournal, type Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine, pipelinesIn } from "../engine.ts";
-import { checkWorkerFlags, readDuration, wholeNumber } from "../input/flag-values.ts";
+import { checkWorkerFlags } from "../input/run-options.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
@@ -28,10 +28,6 @@ const LOOK_EVERY_MS = 100;
 export async function worker(context: Context, flags: Flags["worker"]): Promise<ExitCode> {
   checkWorkerFlags(flags);
   const { io, output } = context;
-  const drainMs = readDuration("--drain", flags.drain ?? "30s", "30s or 2m");
-  const slices = flags.slices === undefined ? undefined : wholeNumber("--slices", flags.slices, [1, 10_000], 16);
-  const { waitForFunds } = flags;
-  const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
   const folder = resolve(io.cwd, flags.pipelines ?? ".");
   const opened = await openMeasured(context, flags);
   const { measured = null, options = {} } = opened ?? {};
@@ -46,8 +42,8 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
       engine,
       findPipeline: pipelinesIn(folder),
       localWork: flags.localWork,
-      slices,
-      waitForFundsMs,
+      slices: flags.slices,
+      waitForFundsMs: flags.waitForFunds ?? 0,
       ...(engine.isOfProcess && { sweepEveryMs: SEARCHED_EVERY_MS, onEvents: sayEvents(context) }),
       webhooks: flags.webhooks !== undefined,
       onSlice: sayEnd(context),
@@ -66,7 +62,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
       }
       output.say("Stopping: taking no new work and finishing work in progress.");
     } finally {
-      await driving.stop({ drainMs });
+      await driving.stop({ drainMs: flags.drain });
       await close();
     }
     return ExitCode.interrupted;
@@ -130,14 +126,12 @@ async function serveWorker(
 ): Promise<() => Promise<void>> {
   measured?.watch(show);
   const ends: (() => Promise<void>)[] = [];
-  const { host = THIS_MACHINE } = flags;
-  const health = portOf("--health-port", flags.healthPort);
-  const webhooks = portOf("--webhooks", flags.webhooks);
-  if (health !== null) {
+  const { host = THIS_MACHINE, healthPort, webhooks } = flags;
+  if (healthPort !== undefined) {
     const hosts = host === THIS_MACHINE ? OWN_HOSTS : /^/;
-    ends.push(await serve("--health-port", host, health, healthOf(isReady, measured, hosts)));
+    ends.push(await serve("--health-port", host, healthPort, healthOf(isReady, measured, hosts)));
   }
-  if (webhooks !== null) {
+  if (webhooks !== undefined) {
     const onDelivery = (jobId: string, { outcome }: { readonly outcome: string }) =>
       output.say(`Webhook for ${visible(jobId)}: ${outcome}.`);
     const onNews = (message: string) => output.say(visible(message));
@@ -187,8 +181,4 @@ async function serve(
       server.close(() => closed());
       server.closeAllConnections();
     });
-}
-
-function portOf(flag: string, text: string | undefined): number | null {
-  return text === undefined ? null : wholeNumber(flag, text, [1, 65_535], 8080);
 }

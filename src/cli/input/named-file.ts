@@ -33,10 +33,10 @@ const HEAD_BYTES = 4096;
  * a folder.
  */
 export async function headOf(file: string): Promise<string | null> {
-  const found = await stat(file).catch(() => null);
-  if (found?.isDirectory()) return null;
+  const kind = await kindOf(file);
+  if (kind === "folder") return null;
   // Opening a named pipe would block until it has a writer.
-  if (found?.isFile() !== true) return "";
+  if (kind !== "file") return "";
   const handle = await open(file, "r");
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
@@ -44,6 +44,12 @@ export async function headOf(file: string): Promise<string | null> {
   } finally {
     await handle.close();
   }
+}
+
+export async function kindOf(path: string): Promise<"file" | "folder" | "missing" | "other"> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return "missing";
+  return found.isFile() ? "file" : found.isDirectory() ? "folder" : "other";
 }
 
 const MOST_BYTES = 64 * 2 ** 20;

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type JsonMistake, MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
@@ -7,6 +6,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { Flags, TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
+import { kindOf } from "./named-file.ts";
 import { fieldAt, readItems, type Schema, setField, takesText, typeOf } from "./rows-file.ts";
 import { readTextFile } from "./table-file.ts";
 
@@ -33,24 +33,19 @@ export async function inputSchema({ input }: Pipeline): Promise<Schema> {
 type InputIo = Pick<Io, "cwd" | "ask">;
 
 interface Reading {
-  readonly tables: TableFlags | null;
+  readonly flags: TableFlags;
   readonly io: InputIo;
   readonly schema: Schema;
 }
 
-export async function readInput(
-  flags: InputFlags,
-  io: InputIo,
-  { schema = {}, tables = flags }: Partial<Pick<Reading, "schema" | "tables">> = {},
-): Promise<unknown> {
-  const reading = { tables, io, schema };
+export async function readInput(flags: InputFlags, io: InputIo, schema: Schema = {}): Promise<unknown> {
   const base = flags.input === undefined ? {} : await readJson("--input", flags.input, io);
   if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
     throw wrong("-i sets fields of an object, but --input is not an object", "omit -i, or pass an object to --input");
   }
   const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
-  for (const assignment of flags.i) await assign(result, assignment, reading);
+  for (const assignment of flags.i) await assign(result, assignment, { flags, io, schema });
   return result;
 }
 
@@ -61,16 +56,9 @@ export async function readJson(flag: string, given: string, io: InputIo): Promis
   }
   const outcome = parseJson(given, MOST_LEVELS);
   if ("value" in outcome) return outcome.value;
-  if (!(await isFile(resolve(io.cwd, given)))) throw notJson(given, outcome.mistake, flag, flag);
+  if ((await kindOf(resolve(io.cwd, given))) !== "file") throw notJson(given, outcome.mistake, flag, flag);
   const next = `to read the file: ${flag} ${visible(shellWord(`@${given}`))}`;
   throw wrong(`${flag} ${visible(given)} is a file name, not JSON`, next);
-}
-
-function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }
 
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
@@ -104,13 +92,13 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
+async function readValue(name: string, path: string, { flags, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");
-  const text = await readTextFile(file, `-i ${visible(path)}=@`, isJson ? null : tables, io);
+  const text = await readTextFile(file, `-i ${visible(path)}=@`, isJson ? null : flags, io);
   if (isJson) return parsedJson(text, visible(file));
   const schemaOfItems = fieldAt(schema, path.split("."))?.items ?? {};
-  const { items, mistakes } = await readItems(text, tables ?? {}, schemaOfItems);
+  const { items, mistakes } = await readItems(text, flags, schemaOfItems);
   if (mistakes.length === 0) return items;
   const shown = mistakes.slice(0, MOST_FAULTS).map(({ line, column, message }) => {
     return `\n  line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`;

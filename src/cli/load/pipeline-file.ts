@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { registerHooks } from "node:module";
 import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
 import process from "node:process";
@@ -15,6 +15,7 @@ import type { Pipeline, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { codeFrame, GENERATION, importFrame } from "../explain-error.ts";
+import { kindOf } from "../input/named-file.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 
 function loadFailure(cause: unknown, file: string, cwd: string): CliError {
@@ -91,7 +92,7 @@ export async function importFile(
   if (generation > 0) url.searchParams.set(GENERATION, String(generation));
   const over = new AbortController();
   const onEmpty = Promise.withResolvers<never>();
-  const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(no pending work could settle it)"));
+  const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(nothing is pending that could settle it)"));
   const late = delay(timeoutMs, undefined, { ref: false, signal: over.signal }).then(() => {
     throw neverLoaded(file, cwd, `(waited ${timeoutMs / 1000} s)`);
   });
@@ -179,12 +180,6 @@ async function existing(file: string, cwd: string): Promise<string> {
   return file;
 }
 
-async function kindOf(path: string): Promise<"file" | "missing" | "other"> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return "missing";
-  return found.isFile() ? "file" : "other";
-}
-
 function choose(
   pipelines: readonly [string, Pipeline][],
   requested: string | null,
@@ -252,10 +247,6 @@ export async function pipelinesIn(folder: string, { io, output }: Context): Prom
     }
   }
   return found;
-}
-
-export async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null))?.isDirectory() === true;
 }
 
 /** Resolves links, because a link could lead outside the working folder. */

@@ -1,6 +1,8 @@
 import { Argument, type Command, Option } from "commander";
+import { own } from "../../core/kit/lookup.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { values } from "../input/flag-values.ts";
 import { options } from "./flags.ts";
 import type { FlagTable } from "./option.ts";
 
@@ -135,7 +137,7 @@ const commands: { readonly [heading: string]: Commands } = {
       from(init, "installSkills"),
     ],
     completion: [
-      "print a shell completion script; load it with: source <(showrunner completion bash)",
+      "print a shell completion script, for use as in: source <(showrunner completion bash)",
       async () => (await import("../commands/completion.ts")).completion,
       withShell,
     ],
@@ -184,7 +186,8 @@ export function addCommands(program: Command, act: Act): void {
 function addOptions(command: Command, flags: FlagTable): void {
   for (const [syntax, flag] of Object.entries(flags)) {
     const option = new Option(syntax, typeof flag === "string" ? flag : flag.description);
-    if (syntax.endsWith(" <usd>")) option.argParser((text: string) => text.trim().replace(/^\$/, ""));
+    const parse = own(values, /<(.+)>$/.exec(syntax)?.[1] ?? "");
+    if (parse !== undefined) option.argParser<unknown>((text, before) => parse(option.long!, text, before as never));
     command.addOption(typeof flag === "string" ? option : flag.adjust(option));
   }
 }

@@ -71,8 +71,8 @@ const input = {
 };
 
 const tables = {
-  "--encoding <name>": "encoding of table files (default: UTF-8 or UTF-16, auto-detected)",
-  "--delimiter <character>": "column delimiter in table files (default: comma, semicolon or tab, auto-detected)",
+  "--encoding <name>": "encoding of table files (default: detects UTF-8 and UTF-16)",
+  "--delimiter <character>": "cell delimiter in table files (default: detects comma, semicolon and tab)",
 };
 
 const maxUnquoted = { "--max-unquoted <usd>": "allow jobs that cannot be priced in advance, up to this amount each" };
@@ -85,7 +85,7 @@ const rows = {
 
 const profile = { "--profile <name>": "pipeline profile to use, such as draft" };
 const giveUpAfter = {
-  "--give-up-after <duration>":
+  "--give-up-after <duration|never>":
     "pause once the service has been unavailable for this long, such as 90s, or never (default: 5m)",
 };
 
@@ -101,7 +101,7 @@ const decision = {
   "--resume": "also resume the run if no process is executing it",
   ...spending,
 };
-const ofTag = { "--tag <key=value>": list("only runs with this tag; repeat to require several") };
+const ofTag = { "--tag <key=value>": "only runs with this tag; repeat to require several" };
 const notifying = { ...notify, ...journal, ...json };
 const limit = { "--limit <n>": "maximum number of entries to list" };
 
@@ -122,7 +122,7 @@ export const options = {
     "--out <dir>": "folder for the returned files",
     ...rows,
     "--at-once <n>": "maximum number of parallel runs (with --each; default: 4)",
-    "--tag <key=value>": list("tag for the run, used in lists and caps; repeatable, with one value per key"),
+    "--tag <key=value>": "tag for the run, used in lists and caps; repeatable, with one value per key",
     "--quote <id>":
       "start only the plan that `plan` quoted under this id, for at most the quoted maximum (cannot be used with --each)",
     "--start-anyway": "start even if the wallet holds less than the plan's minimum cost",
@@ -201,14 +201,14 @@ export const options = {
   adopt: common,
   approve: {
     ...common,
-    "--pick <n>": "item to choose, if there are several: its number (from 1), or the step that made it",
+    "--pick <n|step>": "item to choose, if there are several: its number (from 1), or the step that made it",
     "--value <text>": "approve this instead of the text or value shown; @file reads a file (.json as JSON)",
     ...decision,
   },
   reject: { ...common, ...decision },
   "review-link": {
     ...common,
-    "--tag <key=value>": list("show runs with this tag; repeat to require several"),
+    "--tag <key=value>": "show runs with this tag; repeat to require several",
     "--expires <duration>": "how long the link is valid, up to 90d (default: 7d)",
     "--max-uses <n>": "maximum number of decisions and comments (default: 500)",
     "--public-url <url>": "public address of this server (default: SHOWRUNNER_PUBLIC_URL, or this machine's address)",
@@ -291,7 +291,7 @@ export const options = {
     ...common,
     ...spending,
     ...planning,
-    "--port <number>": "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)",
+    "--port <port|0>": "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)",
     "--host <address>": preset("address to listen on; other machines cannot connect by default", "127.0.0.1"),
     "--allow-host <name>": list("additional hostname or address that browsers may use, such as a proxy's; repeatable"),
     "--public-url <url>":
@@ -315,11 +315,11 @@ export const options = {
       "run functions as separate engine jobs, or inline while the worker executes the run",
       ["delegated", "inline"],
     ),
-    "--health-port <number>": "serve /healthz, /readyz and /metrics on this port",
+    "--health-port <port>": "serve /healthz, /readyz and /metrics on this port",
     "--webhooks <port>": "receive the service's webhooks on this port, for the jobs of all runs in the journal",
     "--host <address>":
       "address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)",
-    "--drain <duration>": "time allowed to finish work in progress when stopped (default: 30s)",
+    "--drain <duration>": preset("time allowed to finish work in progress when stopped", "30s"),
   },
   mcp: {
     ...common,
@@ -333,22 +333,22 @@ export const options = {
     "--allow-approve": "let the agent approve or reject waiting steps",
     "--ask": "let the agent ask its user to make decisions, and to allow runs that cost more than --run-budget",
     "--http": "use streamable HTTP on this machine, protected by a token, instead of stdin and stdout",
-    "--port <number>": "port for --http; 0 picks a free one (default: 8789)",
+    "--port <port|0>": "port for --http; 0 picks a free one (default: 8789)",
   },
   "notify test": notifying,
   "notify key": notifying,
   "notify list": notifying,
   serve: {
     ...families,
-    "--port <number>": preset("port to listen on; 0 picks a free one", "8787"),
+    "--port <port|0>": preset("port to listen on; 0 picks a free one", "8787"),
     "--host <address>": preset("address to listen on", "127.0.0.1"),
     "--data <dir>": preset("folder for jobs, wallet and media", ".showrunner/local"),
     "--balance <usd>": preset("starting balance of a new wallet", "25"),
     "--key-file <file>":
       "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, otherwise generated and stored in the data folder)",
     "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
-    "--rate-limit <requests/seconds>": "requests allowed in a window of this many seconds, such as 600/60",
-    "--max-running <n>": "maximum jobs rendered in parallel",
+    "--rate-limit <requests/seconds>": "requests allowed per window, such as 600/60",
+    "--max-running <n|0>": "maximum jobs rendered in parallel",
     "--speed <factor>": "finish jobs this many times faster than a real service, such as 20",
     "--retention <duration>": "how long outputs are kept after submission (default: 24h)",
     "--url-life <duration>": "how long a download URL is valid (default: 1h)",
@@ -376,7 +376,7 @@ export const options = {
   record: {
     ...service,
     ...baseUrl,
-    "--port <number>": preset("port to listen on; 0 picks a free one", "8790"),
+    "--port <port|0>": preset("port to listen on; 0 picks a free one", "8790"),
     "--keep-media": "also save the jobs' output files",
   },
   init: { "--recipe [name]": "copy this recipe and its files instead; without a name, list the recipes", ...json },
@@ -386,7 +386,11 @@ export const options = {
     ...json,
   },
   completion: {},
-  "models list": { "--modality <kind>": "image, video, audio or text", ...limit, ...common },
+  "models list": {
+    "--modality <kind>": choice("only models of this modality", ["image", "video", "audio", "text"]),
+    ...limit,
+    ...common,
+  },
   "models show": common,
   "models pull": { "--out <dir>": "folder for catalog.json and models.ts (default: the current one)", ...common },
   "models voices": {
@@ -402,6 +406,7 @@ export const options = {
     "--with <file>": "newer catalog (default: the service's current one)",
     "--input <json|@file>": "input for the pipelines; required if a field has no default",
     "-i <key=value>": list("one input field; key:=json for values other than text"),
+    ...tables,
   },
   "jobs list": { "--model <id>": "only jobs of this model", ...limit, ...common },
   "jobs get": common,

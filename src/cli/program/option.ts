@@ -1,6 +1,10 @@
 import type { Option } from "commander";
+import type { values } from "../input/flag-values.ts";
 
-/** A flag's description and its kind of value. `V` is the type of the value, and `P` is true if it always has one. */
+/**
+ * A flag's description and its kind of value. `V` is the type of the value; by default, the flag's syntax determines
+ * it. `P` is true if the flag always has a value.
+ */
 export interface Flag<V = unknown, P extends boolean = boolean> {
   readonly description: string;
   /** Never set: it only carries the type `V`. */
@@ -9,22 +13,21 @@ export interface Flag<V = unknown, P extends boolean = boolean> {
   adjust(option: Option): Option;
 }
 
-/**
- * Flags, keyed by their syntax. If only a description is given, the flag takes a string if its syntax names a value,
- * and is a boolean otherwise.
- */
+/** Flags by their syntax. If there is only a description, the syntax determines the type of the value. */
 export type FlagTable = { readonly [syntax: string]: string | Flag };
 
 type Camel<N extends string> = N extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : N;
 type Word<F extends string> = F extends `${infer First} ${string}` ? First : F;
 type Bare<W extends string> = W extends `no-${infer N}` ? N : W extends `-${infer N}` ? Bare<N> : W;
 type Name<F extends string> = Camel<Bare<Word<F>>>;
-type Text<F extends string> = F extends `${string}<${string}`
-  ? string
+type Typed<F extends string> = F extends `${string}<${infer W}>`
+  ? W extends keyof typeof values
+    ? ReturnType<(typeof values)[W]>
+    : string
   : F extends `${string}[${string}`
     ? string | true
     : boolean;
-type Value<F extends string, D> = D extends Flag<infer V> ? V : Text<F>;
+type Value<F extends string, D> = D extends Flag<infer V> ? (unknown extends V ? Typed<F> : V) : Typed<F>;
 
 export type FlagsOf<T extends FlagTable> = {
   readonly [F in keyof T & string as T[F] extends Flag<unknown, true> ? never : Name<F>]?: Value<F, T[F]> | undefined;
@@ -41,11 +44,19 @@ export function choice<const V extends string>(description: string, values: read
   return { description, isGiven: false, adjust: (option) => option.choices(values) };
 }
 
-export function preset<V extends string>(given: string | Flag<V, false>, value: V): Flag<V, true> {
-  const one = typeof given === "string" ? { description: given, adjust: (option: Option) => option } : given;
-  return { ...one, isGiven: true, adjust: (option) => one.adjust(option).default(value) };
+/** `typed` is what a user would type for the default. */
+export function preset<V>(given: string | Flag<V, false>, typed: string): Flag<V, true> {
+  const { description, adjust } = typeof given === "string" ? { description: given } : given;
+  return {
+    description,
+    isGiven: true,
+    adjust(option) {
+      adjust?.(option);
+      return option.default(option.parseArg?.(typed, undefined) ?? typed, typed);
+    },
+  };
 }
 
-export function required(description: string): Flag<string, true> {
+export function required(description: string): Flag<unknown, true> {
   return { description, isGiven: true, adjust: (option) => option.makeOptionMandatory() };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { explainError } from "../../../src/cli/explain-error.ts";
-import { parseConcurrency } from "../../../src/cli/input/flag-values.ts";
+import { values } from "../../../src/cli/input/flag-values.ts";
 import { kindOfPath } from "../../../src/core/define/steps/upload.ts";
 import { isShowrunnerError } from "../../../src/index.ts";
 import { errorText } from "../../../src/studio/mcp/tool-error.ts";
@@ -28,7 +28,7 @@ describe.each(NAMES)("%s where a name is asked for", (name) => {
       reject: () => show.reject("x", name),
       adopt: () => show.adopt("x", name, null),
       candidates: () => show.candidates("x", name),
-      concurrency: () => show.quote(plain, {}, { concurrency: { ...(parseConcurrency(`${name}=2`) as object) } }),
+      concurrency: () => show.quote(plain, {}, { concurrency: { ...(values.limits("--concurrency", `${name}=2`) as object) } }),
       show: () => show.show(name),
     };
     for (const [call, perform] of Object.entries(calls)) {

@@ -279,9 +279,9 @@ describe("the command", () => {
   test.each([
     [["nowhere"], "nowhere is not a folder"],
     [[newFolder()], ": no file exports a pipeline"],
-    [[PIPELINES, "--run-budget", "1"], "--run-budget needs --budget"],
+    [[PIPELINES, "--run-budget", "1"], "--run-budget has no effect without --budget"],
     [[PIPELINES, "--budget", "much"], "--budget"],
-    [[PIPELINES, "--port", "1"], "--port only works with --http"],
+    [[PIPELINES, "--port", "1"], "--port has no effect without --http"],
     [[PIPELINES, "--files", "nowhere"], "nowhere is not a folder"],
   ])("%j is refused: %s", async (args, said) => {
     const { code, stderr } = await cli(["mcp", ...args], { env });

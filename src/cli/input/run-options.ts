@@ -1,0 +1,103 @@
+import { wholeCents } from "../../core/kit/money.ts";
+import type { Pipeline, Quote, RunOptions, Showrunner } from "../../index.ts";
+import { CliError, usageError } from "../cli-error.ts";
+import { type Io, isAgreed } from "../io.ts";
+import type { Flags, ServiceFlags, TableFlags } from "../program/flags.ts";
+import { repeatedCommand } from "../text/next-line.ts";
+
+type Misplaced = readonly [flag: string, given: unknown, next: string];
+
+function refuse(misplaced: readonly Misplaced[], where: string): void {
+  const found = misplaced.find(([, given]) => given !== undefined && given !== false);
+  if (found === undefined) return;
+  const [flag, , next] = found;
+  throw usageError(`${flag} has no effect ${where}`, next);
+}
+
+export function checkWorkerFlags({ engine, engineUrl, once }: Flags["worker"]): void {
+  if (engine === undefined || engine === "timers") {
+    return refuse([["--engine-url", engineUrl, "add --engine pg-boss"]], "without --engine pg-boss or restate");
+  }
+  const next = "omit --once and end the worker with SIGTERM, or use showrunner worker --once without --engine";
+  refuse([["--once", once, next]], "with --engine pg-boss or restate");
+}
+
+/** Refuses table flags that have no effect: both without a table file, and `--delimiter` with JSON Lines. */
+export function checkTableFlags(flags: Partial<Pick<Flags["run"], "each" | "i" | keyof TableFlags>>): void {
+  const { each, encoding, delimiter, i = [] } = flags;
+  if (i.some((field) => /^[^=:]+=@.+\.csv$/i.test(field))) return;
+  const ofDelimiter: Misplaced = ["--delimiter", delimiter, "omit --delimiter"];
+  if (each === undefined) refuse([ofDelimiter, ["--encoding", encoding, "omit --encoding"]], "without a table file");
+  else if (/\.(?:jsonl|ndjson)$/i.test(each)) refuse([ofDelimiter], "on JSON lines");
+}
+
+function checkEachFlags({ each, quote, onExisting }: Flags["run"]): void {
+  if (each === undefined) return;
+  if (quote !== undefined) {
+    const next = "omit --quote, and set the maximum cost of all rows with --budget USD";
+    throw usageError("--quote: a quote is for a single run, so it cannot be used with --each", next);
+  }
+  if (onExisting === "fail") {
+    const next = "omit --on-existing; to run the same rows again, give them new run ids with --id NAME";
+    throw usageError("--on-existing fail cannot be used with --each, which continues the existing run of a row", next);
+  }
+}
+
+export function checkRunFlags(flags: Flags["run"]): void {
+  checkEachFlags(flags);
+  checkTableFlags(flags);
+  if (flags.engine === undefined) return;
+  const next = "omit --wait-for-cap: workers continue on their own when the next day begins";
+  refuse([["--wait-for-cap", flags.waitForCap, next]], "with --engine");
+}
+
+export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(
+  flags: F,
+  { profiles }: Pipeline,
+): F {
+  const { profile, service, baseUrl } = flags;
+  const isThere = profile !== undefined && Object.hasOwn(profiles, profile);
+  const wantsLocal = isThere && profiles[profile]?.service === "local";
+  return wantsLocal && service === undefined && baseUrl === undefined ? { ...flags, local: true } : flags;
+}
+
+type QuoteFlags = Pick<Flags["run"], "maxUnquoted" | "profile" | "budget" | "reuse" | "concurrency">;
+
+export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency }: QuoteFlags) {
+  return { maxUnquoted, profile, budget, reuse, concurrency };
+}
+
+export function runOptions(
+  flags: Flags["run"],
+  loaded: { readonly file: string; readonly exportName: string },
+): RunOptions {
+  return {
+    source: { file: loaded.file, exportName: loaded.exportName },
+    ...quoteOptions(flags),
+    giveUpAfterMs: flags.giveUpAfter,
+    waitForCapMs: flags.waitForCap,
+    tags: flags.tag,
+    id: flags.id,
+    quote: flags.quote,
+    onExisting: flags.onExisting,
+    outDir: flags.out,
+    marks: flags.marks,
+  };
+}
+
+/** Returns the price that the user agreed to, or null for the local service. */
+export async function agreedPrice(
+  show: Showrunner,
+  quote: Pick<Quote, "totalMicros" | "expectedMicros">,
+  { io, args }: { readonly io: Pick<Io, "ask">; readonly args: readonly string[] },
+): Promise<string | null> {
+  if (show.service.kind === "local") return null;
+  const amount = wholeCents(quote.totalMicros.max ?? quote.expectedMicros);
+  const next = repeatedCommand({ args }, "--budget", amount);
+  if (io.ask === null || quote.totalMicros.max === null) {
+    const message = `This spends real money at ${show.service.baseUrl}: set the maximum with --budget`;
+    throw new CliError("BUDGET_NEEDED", message, { next });
+  }
+  if (await isAgreed(io, `Start, spending at most $${amount}?`)) return amount;
+  throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", { next });
+}
