@@ -62,29 +62,6 @@ describe("decisions of a person, on the command line", () => {
     expect(stderr).toContain("Next: showrunner approve t best --pick 1 --resume\n");
   });
 
-  test("an approval of a result that another step has chosen shows that result's file", async () => {
-    const passed = join(cwd, "passed.ts");
-    writeFileSync(
-      passed,
-      `import { pipeline } from "showrunner";
-import { z } from "zod";
-
-export default pipeline("passed", {
-  input: z.object({}),
-  build: ({ takes, approve }) => ({
-    fine: approve("fine", takes("looks", "image-1", { prompt: "a quay" }, { count: 2, choose: ({ index }) => index })),
-  }),
-});
-`,
-    );
-    expect((await cliHere("run", passed, "--budget", "5", "--id", "p")).code).toBe(3);
-    const [waiting] = JSON.parse((await cliHere("approve", "p", "--json")).stdout);
-    expect(waiting.shows).toMatchObject([{ pick: 1, step: "looks/2", index: 0, content_type: "image/png" }]);
-    expect(existsSync(waiting.shows[0].path)).toBe(true);
-    expect((await cliHere("open", "p", "fine", "--print")).stdout).toBe(`${waiting.shows[0].path}\n`);
-    expect((await cliHere("reject", "p", "fine")).code).toBe(0);
-  });
-
   test.each([
     [["approve", "t", "best"], "best asks for a choice"],
     [["approve", "t", "best", "--pick", "9"], "--pick: best does not show 9"],
@@ -192,4 +169,27 @@ describe("changed code, on the command line", () => {
     expect(stderr).not.toContain("error");
     expect(stderr).toContain("Next: showrunner approve t ");
   });
+});
+
+test("an approval of a result that another step has chosen shows that result's file", async () => {
+  const passed = join(cwd, "passed.ts");
+  writeFileSync(
+    passed,
+    `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("passed", {
+input: z.object({}),
+build: ({ takes, approve }) => ({
+  fine: approve("fine", takes("looks", "image-1", { prompt: "a quay" }, { count: 2, choose: ({ index }) => index })),
+}),
+});
+`,
+  );
+  expect((await cliHere("run", passed, "--budget", "5", "--id", "p")).code).toBe(3);
+  const [waiting] = JSON.parse((await cliHere("approve", "p", "--json")).stdout);
+  expect(waiting.shows).toMatchObject([{ pick: 1, step: "looks/2", index: 0, content_type: "image/png" }]);
+  expect(existsSync(waiting.shows[0].path)).toBe(true);
+  expect((await cliHere("open", "p", "fine", "--print")).stdout).toBe(`${waiting.shows[0].path}\n`);
+  expect((await cliHere("reject", "p", "fine")).code).toBe(0);
 });

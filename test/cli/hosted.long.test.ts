@@ -234,15 +234,11 @@ describe("an address or a key of another API", () => {
 });
 
 describe("models list --modality", () => {
-  test.each([
-    ["vidoe", "did you mean video?", "--modality video"],
-    ["hologram", "use image, video, audio, text", "--modality image"],
-  ])("%s is refused before anything is sent", async (kind, hint, next) => {
+  test("another kind is refused before anything is sent", async () => {
     const { run, service } = await started();
-    const { code, stdout, stderr } = await run(["models", "list", "--modality", kind]);
+    const { code, stdout, stderr } = await run(["models", "list", "--modality", "vidoe"]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(hint);
-    expect(stderr).toContain(`Next: showrunner models list ${next}`);
+    expect(stderr).toContain("Allowed choices are image, video, audio, text");
     expect(service.stats().requests).toEqual({});
   });
 
