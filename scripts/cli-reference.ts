@@ -100,7 +100,8 @@ const isCommon = ({ long }: Option) => COMMON.includes(long ?? "");
 /** Formats a flag with its values and its description. Flags whose text is equal are treated as the same flag. */
 function rowOf({ flags, description, defaultValue, defaultValueDescription, argChoices = [] }: Option): string {
   const usage = argChoices.length === 0 ? flags : flags.replace(/<.*>/, argChoices.join("|"));
-  const standard = defaultValue === undefined ? "" : ` (default \`${defaultValueDescription ?? String(defaultValue)}\`)`;
+  const standard =
+    defaultValue === undefined ? "" : ` (default \`${defaultValueDescription ?? String(defaultValue)}\`)`;
   return `- \`${usage}\`: ${description}${standard}`;
 }
 

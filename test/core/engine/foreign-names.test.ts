@@ -28,7 +28,8 @@ describe.each(NAMES)("%s where a name is asked for", (name) => {
       reject: () => show.reject("x", name),
       adopt: () => show.adopt("x", name, null),
       candidates: () => show.candidates("x", name),
-      concurrency: () => show.quote(plain, {}, { concurrency: { ...(values.limits("--concurrency", `${name}=2`) as object) } }),
+      concurrency: () =>
+        show.quote(plain, {}, { concurrency: { ...(values.limits("--concurrency", `${name}=2`) as object) } }),
       show: () => show.show(name),
     };
     for (const [call, perform] of Object.entries(calls)) {
