@@ -103,6 +103,11 @@ export class FakePaidService {
     return [...this.jobs.values()].reduce((sum, job) => sum + job.costMicros, 0);
   }
 
+  /** Prompts of the jobs, in the order in which they were accepted. */
+  get prompts(): readonly string[] {
+    return [...this.jobs.values()].map(({ body }) => (JSON.parse(body) as { readonly prompt: string }).prompt);
+  }
+
   get chatChargedMicros(): number {
     return [...this.chats.values()].reduce((sum, chat) => sum + chat.costMicros, 0);
   }

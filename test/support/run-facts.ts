@@ -1,4 +1,4 @@
-import type { RunDocument } from "../../src/index.ts";
+import type { JournalStore, RunDocument, RunEvent } from "../../src/index.ts";
 
 /** The result of a run, or whatever else has its report. */
 interface Reported {
@@ -23,4 +23,9 @@ export function whysOf({ report }: Reported): Readonly<Record<string, string>> {
 /** Number of attempts of each step. */
 export function attemptsOf({ report }: Reported): Readonly<Record<string, number>> {
   return Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
+}
+
+/** Events of run `x`, in their order. */
+export async function eventsOf({ journal }: { readonly journal: JournalStore }): Promise<readonly RunEvent[]> {
+  return (await journal.read("x")).map(({ event }) => event);
 }
