@@ -3,7 +3,8 @@ import type { Client } from "../../../src/core/api/index.ts";
 import { accountOf } from "../../../src/core/journal/record.ts";
 import type { ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { during, eventsOf, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { apiError, FakePaidService, unanswered } from "../../support/fake-paid-service.ts";
 
 const gated = pipelineOf("gated", ({ job, approve }) => {
@@ -28,12 +29,6 @@ async function resumed(world: FakeShow, client: Client, how: ResumeOptions) {
   return (await opened(world, client)).resume(how);
 }
 
-const refusal = (world: FakeShow, client: Client, how: ResumeOptions): Promise<Error> =>
-  resumed(world, client, how).then(
-    () => Promise.reject(new Error("not refused")),
-    (error: Error) => error,
-  );
-
 describe("A run whose account has moved", () => {
   test.each([
     ["another key", { keyId: "paper-2" }],
@@ -45,8 +40,7 @@ describe("A run whose account has moved", () => {
       await world.run(gated);
       const client = clientOf(world.paidService, where);
       const before = await world.journal.read("x");
-      const error = await refusal(world, client, {});
-      expect(error).toMatchObject({
+      await expect(resumed(world, client, {})).rejects.toMatchObject({
         code: "ACCOUNT_MISMATCH",
         message: expect.stringContaining("resume x --account-moved"),
       });
@@ -54,16 +48,14 @@ describe("A run whose account has moved", () => {
 
       expect((await resumed(world, client, { accountMoved: true })).pause?.reason).toBe("approval");
       const account = { keyId: "paper", baseUrl: "https://paper.test/v3", ...where };
-      expect((await world.journal.read("x")).map(({ event }) => event)).toContainEqual({
-        ...{ type: "run.account.moved", ...account },
-        jobId: "job_1",
-      });
+      expect(await eventsOf(world)).toContainEqual({ type: "run.account.moved", ...account, jobId: "job_1" });
       expect(await world.journal.accountLedger(accountOf(account))).toMatchObject({ settledMicros: 100_000 });
       // It belongs there from now on: the flag is asked for once, and the former place is another account.
       await (await opened(world, client)).show.approve("x", "gate");
       expect((await resumed(world, client, {})).status).toBe("succeeded");
       expect(world.paidService.jobs.size).toBe(2);
-      expect(await refusal(world, world.paidService.client(), {})).toMatchObject({ code: "ACCOUNT_MISMATCH" });
+      const back = resumed(world, world.paidService.client(), {});
+      await expect(back).rejects.toMatchObject({ code: "ACCOUNT_MISMATCH" });
     },
   );
 
@@ -91,7 +83,7 @@ describe("A run whose account has moved", () => {
       await during(world.clock, Promise.race([first, crashInjector.died]));
       const heir = { ...world, journal: new CrashInjector(Number.POSITIVE_INFINITY).store(world.journal) };
       expect((await resumed(heir, client, { accountMoved: true })).status).toBe("succeeded");
-      const moves = (await world.journal.read("x")).filter(({ event }) => event.type === "run.account.moved");
+      const moves = (await eventsOf(world)).filter(({ type }) => type === "run.account.moved");
       expect([moves.length, world.paidService.jobs.size], crashInjector.points.at(-1)).toEqual([1, 2]);
     }
   });
@@ -103,9 +95,9 @@ describe("Another account", () => {
     await world.run(gated);
     const before = await world.journal.read("x");
     const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
-    const error = await refusal(world, stranger, { accountMoved: true });
-    expect(error).toMatchObject({ code: "INVALID_OPTION", option: "accountMoved" });
-    expect(error.message).toContain("cannot find any job");
+    const message = expect.stringContaining("cannot find any job");
+    const refusal = { code: "INVALID_OPTION", option: "accountMoved", message };
+    await expect(resumed(world, stranger, { accountMoved: true })).rejects.toMatchObject(refusal);
     expect(await world.journal.read("x")).toEqual(before);
   });
 
@@ -114,7 +106,8 @@ describe("Another account", () => {
     await world.run(gated);
     const client = clientOf(world.paidService, { keyId: "stranger" });
     const job: Client["job"] = async (...args) => ({ ...(await client.job(...args)), model: "video-1" });
-    expect(await refusal(world, { ...client, job }, { accountMoved: true })).toMatchObject({ option: "accountMoved" });
+    const moved = resumed(world, { ...client, job }, { accountMoved: true });
+    await expect(moved).rejects.toMatchObject({ option: "accountMoved" });
   });
 
   test("takes a run that sent nothing yet, and none whose submit was never answered", async () => {
@@ -123,15 +116,14 @@ describe("Another account", () => {
     expect(world.paidService.jobs.size).toBe(0);
     const moved = await resumed(world, clientOf(world.paidService, { keyId: "paper-2" }), { accountMoved: true });
     expect(moved.pause?.reason).toBe("approval");
-    expect((await world.journal.read("x")).map(({ event }) => event)).toContainEqual(
-      expect.objectContaining({ type: "run.account.moved", keyId: "paper-2", jobId: null }),
-    );
+    const move = { type: "run.account.moved", keyId: "paper-2", jobId: null };
+    expect(await eventsOf(world)).toContainEqual(expect.objectContaining(move));
 
     const silent = await openFakeShow({ refuses: (model) => unanswered(model) });
     const run = await during(silent.clock, silent.show.run(gated, {}, { id: "x", outDir: silent.outDir }));
     silent.clock.setTimer(30_000, () => void run.stop());
     await during(silent.clock, run.result());
-    const error = await refusal(silent, clientOf(silent.paidService, { keyId: "paper-2" }), { accountMoved: true });
-    expect(error.message).toContain("the request for face was never answered");
+    const refused = resumed(silent, clientOf(silent.paidService, { keyId: "paper-2" }), { accountMoved: true });
+    await expect(refused).rejects.toThrow("the request for face was never answered");
   });
 });

@@ -50,10 +50,9 @@ describe("The job of an unanswered submit", () => {
     await unresolved(world, 1);
     const [job] = world.paidService.jobs.values();
     const [open] = await world.show.unresolved("x");
-    expect(open).toMatchObject({ step: "p0", prompt: "picture number 0", certain: job!.jobId, holdMicros: 100_000 });
-    expect(open!.candidates).toMatchObject([
-      { jobId: job!.jobId, prompt: "picture number 0", match: "prompt", costMicros: 100_000 },
-    ]);
+    const [jobId, prompt] = [job!.jobId, "picture number 0"];
+    const candidates = [{ jobId, prompt, match: "prompt", costMicros: 100_000 }];
+    expect(open).toMatchObject({ step: "p0", prompt, certain: jobId, holdMicros: 100_000, candidates });
   });
 
   test.each([20, -20])("is found with the service's clock %i minutes ahead [G5]", async (ahead) => {
@@ -67,26 +66,20 @@ describe("The job of an unanswered submit", () => {
   test("is listed first among 31 jobs, and adopted without paying again [G5]", async () => {
     const world = await silent();
     await unresolved(world, 30);
-    const stray = await world.paidService.client().submit({
-      model: models.image.id,
-      input: { prompt: "picture number 99" },
-      idempotencyKey: "another program's",
-    });
+    const stray = { model: models.image.id, input: { prompt: "picture number 99" }, idempotencyKey: "another's" };
+    await world.paidService.client().submit(stray);
     const open = await world.show.unresolved("x");
     for (const { step, certain, candidates } of open) {
-      expect(candidates).toHaveLength(31);
-      expect(candidates[0]!.jobId).toBe(certain);
       const [first, ...others] = candidates;
+      expect([first!.jobId, others.length]).toEqual([certain, 30]);
       expect(JSON.parse(world.paidService.jobs.get(first!.jobId)!.body).prompt).toBe(`picture number ${step.slice(1)}`);
       expect(others.every(({ match }) => match === "unlike")).toBe(true);
-      expect(first!.jobId).not.toBe(stray.jobId);
       await world.show.adopt("x", step, first!.jobId);
     }
     // Said once: whoever looks again sees it.
     expect((await world.show.unresolved("x")).every(({ decided }) => decided !== null)).toBe(true);
     world.answers();
-    expect((await world.resume()).status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(31);
+    expect([(await world.resume()).status, world.paidService.jobs.size]).toEqual(["succeeded", 31]);
   });
 
   test("is not listed where no job was created", async () => {
@@ -126,8 +119,7 @@ test("18 steps of a journal that was put back are adopted by their keys [G5]", a
     expect(candidates[0]).toMatchObject({ match: "key", jobId: certain });
     await show.adopt("x", step, certain);
   }
-  expect((await resume()).status).toBe("succeeded");
-  expect(paidService.jobs.size).toBe(18);
+  expect([(await resume()).status, paidService.jobs.size]).toEqual(["succeeded", 18]);
 });
 
 test("One job for two steps with the same words is certain for neither [G5]", async () => {
@@ -142,8 +134,6 @@ test("One job for two steps with the same words is certain for neither [G5]", as
   const world = await silent({ arrives: () => ++arrived === 1 });
   await unresolved(world, 2, twins);
   const open = await world.show.unresolved("x");
-  expect(open.map(({ certain, candidates }) => [certain, candidates.length])).toEqual([
-    [null, 1],
-    [null, 1],
-  ]);
+  const one = { certain: null, candidates: [{}] };
+  expect(open).toMatchObject([one, one]);
 });

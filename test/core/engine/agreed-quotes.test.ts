@@ -4,7 +4,7 @@ import { z } from "zod";
 import { DAY_MS } from "../../../src/core/kit/duration.ts";
 import { formatUsd, parseUsd } from "../../../src/core/kit/money.ts";
 import { OverBudgetError, pipeline, QuoteRefusedError, type RunResult, type Showrunner } from "../../../src/index.ts";
-import { during, type FakeShow, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { during, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** So many pictures, each with its own prompt. */
 const pictures = pipeline("pictures", {
@@ -34,18 +34,17 @@ async function world(prices: Prices = {}) {
   const fake = await openFakeShow({ priceMicros: (model) => prices[model] ?? 100_000 });
   const ended = async (starting: Promise<{ result(): Promise<RunResult> }>) =>
     during(fake.clock, (await during(fake.clock, starting)).result());
-  return { ...fake, prices, ended };
-}
-
-async function refusal(fake: FakeShow, starting: Promise<unknown>): Promise<QuoteRefusedError> {
-  const error = await during(fake.clock, starting).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(QuoteRefusedError);
-  return error as QuoteRefusedError;
+  const refusal = async (starting: Promise<unknown>): Promise<QuoteRefusedError> => {
+    const error = await during(fake.clock, starting).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(QuoteRefusedError);
+    return error as QuoteRefusedError;
+  };
+  return { ...fake, prices, ended, refusal };
 }
 
 test("a quote says what it costs at most, until when, and by what a start agrees to it", async () => {
   const { show, clock, ended, paidService } = await world();
-  const quote = await during(clock, show.quote(pictures, { prompts: ["a", "b"] }));
+  const quote = await show.quote(pictures, { prompts: ["a", "b"] });
   expect(quote).toMatchObject({ id: expect.stringMatching(/^quote_[0-9a-f]{24}$/), maximumUsd: "0.20" });
   expect(quote.expiresAt).toBe(clock.now() + DAY_MS);
   const run = await ended(show.run(pictures, { prompts: ["a", "b"] }, { quote: quote.id! }));
@@ -53,18 +52,17 @@ test("a quote says what it costs at most, until when, and by what a start agrees
 });
 
 test("what cannot be run has no id, nor has what is only priced", async () => {
-  const { show, clock } = await world();
-  const wrong = await during(clock, show.quote(pictures, { prompts: [""] }));
+  const { show } = await world();
+  const wrong = await show.quote(pictures, { prompts: [""] });
   expect([wrong.ok, wrong.id, wrong.maximumUsd]).toEqual([false, null, null]);
-  const priced = await during(clock, show.quote(pictures, { prompts: ["a"] }, { keep: false }));
+  const priced = await show.quote(pictures, { prompts: ["a"] }, { keep: false });
   expect([priced.ok, priced.id]).toEqual([true, null]);
 });
 
 test("a start with another input than the quote's is refused with what differs and another quote, which starts it", async () => {
-  const fake = await world();
-  const { show, clock, paidService, ended } = fake;
-  const { id } = await during(clock, show.quote(pictures, { prompts: ["a", "b"] }));
-  const error = await refusal(fake, show.run(pictures, { prompts: ["a", "c", "d"] }, { quote: id! }));
+  const { show, paidService, ended, refusal } = await world();
+  const { id } = await show.quote(pictures, { prompts: ["a", "b"] });
+  const error = await refusal(show.run(pictures, { prompts: ["a", "c", "d"] }, { quote: id! }));
   expect(error).toMatchObject({ why: "plan", changes: ["input.prompts changed", "p1 changed", "p2 is new"] });
   expect(error.message).toContain(`Current quote: ${error.offer.id}, at most 0.30 USD.`);
   expect([paidService.jobs.size, (await show.runs()).length]).toEqual([0, 0]);
@@ -73,12 +71,11 @@ test("a start with another input than the quote's is refused with what differs a
 });
 
 test("a price that rose above the maximum is refused with both amounts, also a moment after it was asked for; one that fell is not", async () => {
-  const fake = await world();
-  const { show, clock, paidService, prices, ended } = fake;
-  const { id } = await during(clock, show.quote(pictures, { prompts: ["a", "b"] }));
+  const { show, clock, paidService, prices, ended, refusal } = await world();
+  const { id } = await show.quote(pictures, { prompts: ["a", "b"] });
   await clock.advance(60_000);
   prices["image-1"] = 150_000;
-  const error = await refusal(fake, show.run(pictures, { prompts: ["a", "b"] }, { quote: id! }));
+  const error = await refusal(show.run(pictures, { prompts: ["a", "b"] }, { quote: id! }));
   expect(error).toMatchObject({
     why: "price",
     changes: [
@@ -96,33 +93,31 @@ test("a price that rose above the maximum is refused with both amounts, also a m
 });
 
 test("a quote starts one run: another start is told which, and the same run id is the same run", async () => {
-  const fake = await world();
-  const { show, clock, paidService, ended } = fake;
+  const { show, paidService, ended, refusal } = await world();
   const input = { prompts: ["a"] };
-  const { id } = await during(clock, show.quote(pictures, input));
+  const { id } = await show.quote(pictures, input);
   await ended(show.run(pictures, input, { quote: id!, id: "one", budget: "5" }));
   const again = await ended(show.run(pictures, input, { quote: id!, id: "one", budget: "5" }));
   expect([again.id, again.report.budget]).toEqual(["one", "0.10"]);
-  const error = await refusal(fake, show.run(pictures, input, { quote: id!, id: "two" }));
+  const error = await refusal(show.run(pictures, input, { quote: id!, id: "two" }));
   expect(error).toMatchObject({ why: "used", changes: ["the quote was already used to start run one"] });
   expect([paidService.jobs.size, (await show.runs()).length]).toEqual([1, 1]);
 });
 
 test("a quote that has expired, and one that is of another account or nobody's, starts nothing", async () => {
-  const fake = await world();
-  const { show, clock, paidService, journal } = fake;
+  const { show, clock, paidService, journal, refusal } = await world();
   const input = { prompts: ["a"] };
-  const { id, expiresAt } = await during(clock, show.quote(pictures, input));
+  const { id, expiresAt } = await show.quote(pictures, input);
   await clock.advance(DAY_MS);
-  const late = await refusal(fake, show.run(pictures, input, { quote: id! }));
+  const late = await refusal(show.run(pictures, input, { quote: id! }));
   expect(late).toMatchObject({
     why: "expired",
     changes: [`the quote was valid until ${new Date(expiresAt!).toISOString()}`],
   });
-  expect((await refusal(fake, show.run(pictures, input, { quote: "quote_0" }))).why).toBe("unknown");
+  expect((await refusal(show.run(pictures, input, { quote: "quote_0" }))).why).toBe("unknown");
   const foreign = (await journal.issuedQuote(late.offer.id!))!;
   await journal.issueQuote({ ...foreign, id: "quote_1", account: "key_9@https://other.test/v3" }, clock.now());
-  expect((await refusal(fake, show.run(pictures, input, { quote: "quote_1" }))).why).toBe("unknown");
+  expect((await refusal(show.run(pictures, input, { quote: "quote_1" }))).why).toBe("unknown");
   expect(paidService.jobs.size).toBe(0);
 });
 
@@ -131,7 +126,7 @@ test("of starts with one quote in several processes one becomes a run", async ()
   const { clock, journal, paidService, mediaDir } = fake;
   const others = await Promise.all([1, 2, 3].map(() => openFakeShow({ clock, journal, paidService, mediaDir })));
   const input = { prompts: ["a"] };
-  const { id } = await during(clock, fake.show.quote(pictures, input));
+  const { id } = await fake.show.quote(pictures, input);
   const starts = others.map(({ show }) => show.run(pictures, input, { quote: id! }));
   const settled = await during(clock, Promise.allSettled(starts));
   const started = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -145,17 +140,16 @@ test("of starts with one quote in several processes one becomes a run", async ()
 test("a quote lowers a budget, and does not raise one", async () => {
   const { show, clock, ended } = await world();
   const input = { prompts: ["a", "b"] };
-  const asked = async () => (await during(clock, show.quote(pictures, input))).id!;
+  const asked = async () => (await show.quote(pictures, input)).id!;
   const wide = await ended(show.run(pictures, input, { quote: await asked(), budget: "5" }));
   expect(wide.report.budget).toBe("0.20");
-  await expect(
-    during(clock, show.run(pictures, input, { quote: await asked(), budget: "0.15" })),
-  ).rejects.toBeInstanceOf(OverBudgetError);
+  const narrow = during(clock, show.run(pictures, input, { quote: await asked(), budget: "0.15" }));
+  await expect(narrow).rejects.toBeInstanceOf(OverBudgetError);
 });
 
 test("at a step whose price nobody knew the run asks for that price, once all that was agreed to is done", async () => {
-  const { show, clock, paidService, ended } = await world({ "video-1": 250_000, "upscale-1": 420_000 });
-  const quote = await during(clock, show.quote(enlarged, {}));
+  const { show, paidService, ended } = await world({ "video-1": 250_000, "upscale-1": 420_000 });
+  const quote = await show.quote(enlarged, {});
   expect([quote.totalMicros.max, quote.maximumUsd]).toEqual([null, "0.35"]);
   const asked = await ended(show.run(enlarged, {}, { quote: quote.id!, id: "x" }));
   expect(asked.pause).toMatchObject({ reason: "budget", requiredMicros: 770_000 });
@@ -164,23 +158,20 @@ test("at a step whose price nobody knew the run asks for that price, once all th
   );
   expect(asked.report.next?.command).toBe("showrunner resume x --budget 0.77");
   expect([...paidService.jobs.values()].map(({ model }) => model).sort()).toEqual(["image-1", "video-1"]);
-  const still = await ended(show.resume("x"));
-  expect([still.status, paidService.jobs.size]).toEqual(["paused", 2]);
-  const less = await ended(show.resume("x", { budget: "0.76" }));
-  expect([less.status, paidService.jobs.size]).toEqual(["paused", 2]);
+  for (const how of [{}, { budget: "0.76" }])
+    expect([(await ended(show.resume("x", how))).status, paidService.jobs.size]).toEqual(["paused", 2]);
   const done = await ended(show.resume("x", { budget: "1.18" }));
   expect([done.status, paidService.chargedMicros]).toEqual(["succeeded", 770_000]);
 });
 
 test("a price that is agreed to and rises before it is paid is asked for again", async () => {
   const { show, clock, paidService, prices, ended } = await world({ "upscale-1": 420_000 });
-  const { id } = await during(clock, show.quote(enlarged, {}));
+  const { id } = await show.quote(enlarged, {});
   await ended(show.run(enlarged, {}, { quote: id!, id: "x" }));
   await clock.advance(6 * 60_000);
   prices["upscale-1"] = 500_000;
   const again = await ended(show.resume("x", { budget: "0.62" }));
-  expect([again.status, again.pause?.requiredMicros]).toEqual(["paused", 1_120_000]);
-  expect(paidService.jobs.size).toBe(2);
+  expect([again.status, again.pause?.requiredMicros, paidService.jobs.size]).toEqual(["paused", 1_120_000, 2]);
   const done = await ended(show.resume("x", { budget: "1.12" }));
   expect([done.status, paidService.chargedMicros]).toEqual(["succeeded", 700_000]);
 });
@@ -190,20 +181,20 @@ test("a maximum of the author's or of the operator's is part of what is agreed t
     const film = job("film", models.video, boat, { keep: false });
     return { large: job("large", models.upscale, { source_video: film }, { keep: false, maxCost: "0.50" }) };
   });
-  const { show, clock, ended } = await world({ "upscale-1": 420_000 });
-  const own = await during(clock, show.quote(capped, {}));
+  const { show, ended } = await world({ "upscale-1": 420_000 });
+  const own = await show.quote(capped, {});
   expect(own.maximumUsd).toBe("0.60");
   expect((await ended(show.run(capped, {}, { quote: own.id! }))).status).toBe("succeeded");
-  const operators = await during(clock, show.quote(enlarged, {}, { maxUnquoted: "0.45" }));
+  const operators = await show.quote(enlarged, {}, { maxUnquoted: "0.45" });
   expect(operators.maximumUsd).toBe("0.65");
   const run = await ended(show.run(enlarged, {}, { quote: operators.id!, maxUnquoted: "0.45" }));
   expect(run.status).toBe("succeeded");
 });
 
 test("a run that shares its budget keeps to its own quote, and is agreed to by itself", async () => {
-  const { show, clock, ended, paidService } = await world({ "upscale-1": 420_000 });
+  const { show, ended, paidService } = await world({ "upscale-1": 420_000 });
   const shared = { tags: { customer: "acme" }, budget: "50", budgetTag: "customer=acme" };
-  const { id } = await during(clock, show.quote(enlarged, {}));
+  const { id } = await show.quote(enlarged, {});
   const asked = await ended(show.run(enlarged, {}, { ...shared, quote: id!, id: "x" }));
   expect(asked.pause?.requiredMicros).toBe(620_000);
   expect(asked.report.next?.command).toBe("showrunner resume x --agree 0.62");
@@ -214,39 +205,23 @@ test("a run that shares its budget keeps to its own quote, and is agreed to by i
 });
 
 test("a rerun is agreed to by the quote of it: once, for just these steps, at no more than its maximum", async () => {
-  const fake = await world();
-  const { show, clock, paidService, prices, ended } = fake;
+  const { show, clock, paidService, prices, ended, refusal } = await world();
   const input = { prompts: ["a", "b"] };
-  const { id } = await during(clock, show.quote(pictures, input));
+  const { id } = await show.quote(pictures, input);
   await ended(show.run(pictures, input, { quote: id!, id: "x" }));
-  const one = await during(clock, show.rerunQuote("x", ["p0"]));
+  const one = await show.rerunQuote("x", ["p0"]);
   expect(one).toMatchObject({ stale: ["p0"], maximumUsd: "0.10", id: expect.stringMatching(/^quote_/) });
-  const other = await refusal(fake, show.resume("x", { rerun: ["p0", "p1"], quote: one.id! }));
+  const other = await refusal(show.resume("x", { rerun: ["p0", "p1"], quote: one.id! }));
   expect(other).toMatchObject({ why: "plan", changes: ["p1 is new"], offer: { maximumUsd: "0.20" } });
   prices["image-1"] = 120_000;
   await clock.advance(6 * 60_000);
-  const dearer = await refusal(fake, show.resume("x", { rerun: ["p0"], quote: one.id! }));
+  const dearer = await refusal(show.resume("x", { rerun: ["p0"], quote: one.id! }));
   expect(dearer).toMatchObject({ why: "price", offer: { maximumUsd: "0.12" } });
   expect(paidService.jobs.size).toBe(2);
   const done = await ended(show.resume("x", { rerun: ["p0"], quote: dearer.offer.id! }));
   expect([done.status, done.report.budget, paidService.chargedMicros]).toEqual(["succeeded", "0.32", 320_000]);
-  expect((await refusal(fake, show.resume("x", { rerun: ["p0"], quote: dearer.offer.id! }))).why).toBe("used");
+  expect((await refusal(show.resume("x", { rerun: ["p0"], quote: dearer.offer.id! }))).why).toBe("used");
   expect(paidService.jobs.size).toBe(3);
-});
-
-test("an edit is agreed to by the quote of it", async () => {
-  const fake = await world();
-  const { show, clock, paidService, ended } = fake;
-  const input = { prompts: ["a", "b"] };
-  await ended(show.run(pictures, input, { id: "x", budget: "1" }));
-  const edit = { p0: { prompt: "a red boat" } };
-  const { id, maximumUsd } = await during(clock, show.drift("x", pictures, { edit }));
-  expect(maximumUsd).toBe("0.10");
-  const how = { pipeline: pictures, acceptChanges: true, quote: id! };
-  const other = await refusal(fake, show.resume("x", { ...how, edit: { p0: { prompt: "a blue boat" } } }));
-  expect([other.why, paidService.jobs.size]).toEqual(["plan", 2]);
-  const done = await ended(show.resume("x", { ...how, edit }));
-  expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
 });
 
 /** Takes, whose seeds are counted, a line that a local function shows as well, and pictures for a list, where `breaks` says how that goes. */
@@ -265,51 +240,37 @@ const mixed = ({ line = "Fresh bread", breaks }: { readonly line?: string; reado
   });
 const shown = mixed({});
 
-test("a take that is made again with another seed is agreed to by the quote of it, each time by another", async () => {
-  const fake = await world();
-  const { show, clock, paidService, ended } = fake;
-  await ended(show.run(shown, {}, { id: "x" }));
-  const rerun = ["look/1"];
-  const quote = await during(clock, show.rerunQuote("x", rerun));
-  expect(quote.seeds.map(({ step }) => step)).toEqual(rerun);
-  const first = await ended(show.resume("x", { rerun, quote: quote.id! }));
-  expect([first.status, first.pause]).toEqual(["succeeded", null]);
-  expect(paidService.jobs.size).toBe(3);
-  expect((await refusal(fake, show.resume("x", { rerun, quote: quote.id! }))).why).toBe("used");
-  const again = await during(clock, show.rerunQuote("x", rerun));
-  await ended(show.resume("x", { rerun, quote: again.id! }));
-  expect(paidService.jobs.size).toBe(4);
-});
-
-test("an edit that replaces a text everywhere is another than one that does not, and each is agreed to by its own quote", async () => {
-  const fake = await world();
-  const { show, clock, paidService, ended } = fake;
+test("an edit is agreed to by the quote of it; one of another text, or that replaces a text everywhere, is another edit", async () => {
+  const { show, paidService, ended, refusal } = await world();
   await ended(show.run(shown, {}, { id: "x" }));
   const edit = { speech: { text: "Warm bread" } };
-  const of = async (everywhere: boolean) => (await during(clock, show.drift("x", shown, { edit, everywhere }))).id!;
-  const [all, here] = [await of(true), await of(false)];
+  const of = async (everywhere: boolean) => show.drift("x", shown, { edit, everywhere });
+  const [{ id: all, maximumUsd }, { id: here }] = [await of(true), await of(false)];
+  expect(maximumUsd).toBe("0.10");
   const how = { pipeline: shown, acceptChanges: true, edit };
-  expect((await refusal(fake, show.resume("x", { ...how, everywhere: false, quote: all }))).why).toBe("plan");
-  expect((await refusal(fake, show.resume("x", { ...how, everywhere: true, quote: here }))).why).toBe("plan");
+  const others = [
+    { everywhere: false, quote: all! },
+    { everywhere: true, quote: here! },
+    { everywhere: true, quote: all!, edit: { speech: { text: "Cold bread" } } },
+  ];
+  for (const other of others) expect((await refusal(show.resume("x", { ...how, ...other }))).why).toBe("plan");
   expect(paidService.jobs.size).toBe(2);
-  const done = await ended(show.resume("x", { ...how, everywhere: true, quote: all }));
+  const done = await ended(show.resume("x", { ...how, everywhere: true, quote: all! }));
   expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
 });
 
 test("what is asked for beside changed code is agreed to by the quote of both, and by no other", async () => {
-  const fake = await world();
-  const { show, clock, paidService, ended } = fake;
+  const { show, paidService, ended, refusal } = await world();
   await ended(show.run(shown, {}, { id: "x" }));
   const rerun = ["look/1"];
   const changed = mixed({ line: "Warm bread" });
-  const of = async (how: Parameters<Showrunner["drift"]>[2]) =>
-    (await during(clock, show.drift("x", changed, how))).id!;
+  const of = async (how: Parameters<Showrunner["drift"]>[2]) => (await show.drift("x", changed, how)).id!;
   const how = { pipeline: changed, acceptChanges: true, rerun };
-  const alone = (await during(clock, show.rerunQuote("x", rerun))).id!;
+  const alone = (await show.rerunQuote("x", rerun)).id!;
   for (const quote of [await of({}), alone, await of({ rerun: ["captions"] })])
-    expect((await refusal(fake, show.resume("x", { ...how, quote }))).why).toBe("plan");
+    expect((await refusal(show.resume("x", { ...how, quote }))).why).toBe("plan");
   expect(paidService.jobs.size).toBe(2);
-  const both = await during(clock, show.drift("x", changed, { rerun }));
+  const both = await show.drift("x", changed, { rerun });
   expect([both.maximumUsd, both.seeds.map(({ step }) => step)]).toEqual(["0.30", rerun]);
   const done = await ended(show.resume("x", { ...how, quote: both.id! }));
   expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 4]);
@@ -325,17 +286,16 @@ test("a yes to what was just priced is always taken, whatever is asked for with 
   });
   await fc.assert(
     fc.asyncProperty(asked, async ({ line, breaks, rerun, edit: isEdited, takesUp }) => {
-      const { show, clock, paidService, ended } = await world();
+      const { show, paidService, ended } = await world();
       await ended(show.run(mixed({ breaks }), {}, { id: "x" }));
       const before = paidService.chargedMicros;
       const edit = isEdited ? { speech: { text: "Cold bread", voice_id: "voice_f9b70f7b" } } : undefined;
       const now = mixed({ line, breaks: false });
       const acceptChanges = takesUp || isEdited;
       const how = { rerun, edit, everywhere: false };
-      const quote = await during(
-        clock,
-        acceptChanges ? show.drift("x", now, how) : show.rerunQuote("x", rerun, { pipeline: now, compare: false }),
-      );
+      const quote = await (acceptChanges
+        ? show.drift("x", now, how)
+        : show.rerunQuote("x", rerun, { pipeline: now, compare: false }));
       fc.pre(quote.stale.length > 0);
       expect(quote.problems).toEqual([]);
       const code = { pipeline: now, compare: acceptChanges, acceptChanges };
@@ -373,10 +333,7 @@ test("nothing that was not agreed to is bought, however plans and prices move be
     pipelineOf("random", ({ job }) => {
       const film = job("film", models.video, boat, { keep: false });
       for (const [n, { model, maxCost }] of planned.entries()) {
-        const options = {
-          keep: false,
-          ...(maxCost !== null && { maxCost: `0.${String(maxCost).padStart(2, "0")}` }),
-        };
+        const options = { keep: false, ...(maxCost !== null && { maxCost: `0.${String(maxCost).padStart(2, "0")}` }) };
         if (model === "image-1") job(`s${n}`, models.image, { prompt: `${n}` }, options);
         else if (model === "speech-1") job(`s${n}`, models.speech, { text: `${n}`, voice_id: "voice_stock" }, options);
         else job(`s${n}`, models.upscale, { source_video: film }, options);
@@ -385,9 +342,8 @@ test("nothing that was not agreed to is bought, however plans and prices move be
     });
   await fc.assert(
     fc.asyncProperty(life, async ({ before, steps: planned, after, other, waitMs }) => {
-      const fake = await world({ ...before });
-      const { show, clock, prices, paidService } = fake;
-      const quote = await during(clock, show.quote(random(planned), {}));
+      const { show, clock, prices, paidService } = await world({ ...before });
+      const quote = await show.quote(random(planned), {});
       fc.pre(quote.ok);
       await clock.advance(waitMs);
       // Prices that were asked for just now are believed for half a minute.

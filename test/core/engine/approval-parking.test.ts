@@ -1,10 +1,8 @@
-import { rm } from "node:fs/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Reference } from "../../../src/core/plan/plan.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, type RunResult } from "../../../src/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog, during, FakePaidService, isFull, SimulatedClock } from "../../support/engine.ts";
+import { builtInCatalog, during, FakePaidService, isFull, newFolder, SimulatedClock } from "../../support/engine.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
 const value = (step: string): Reference => ({ $ref: { step, as: "value", output: 0 } });
@@ -73,11 +71,7 @@ async function explore(schedule: Schedule): Promise<Outcome> {
   return { calls, accepted, first, waiting, last, left };
 }
 
-let mediaDir: string;
-beforeAll(async () => {
-  mediaDir = await fastFolder("approval-parking-");
-});
-afterAll(() => rm(mediaDir, { recursive: true, force: true }));
+const mediaDir = newFolder();
 
 async function write(
   other: Awaited<ReturnType<typeof openShowrunner>>,

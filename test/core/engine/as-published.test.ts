@@ -1,14 +1,11 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../../src/core/api/index.ts";
 import { createWebhookReceiver } from "../../../src/fleet/worker/index.ts";
 import { createMemoryJournal, model, openShowrunner } from "../../../src/index.ts";
-import { pipelineOf, skippingClock } from "../../support/engine.ts";
+import { newFolder, PIXEL, pipelineOf, skippingClock } from "../../support/engine.ts";
 import { fakeService, json, type Reply } from "../../support/fake-service.ts";
 import { signedHeaders, signingKey } from "../../support/signed-webhook.ts";
-import { PIXEL } from "../../support/tiny-media.ts";
 
 // Every answer as the service publishes it today, with nulls, values and fields that nobody knows yet.
 const IMAGE = "gpt-image-2.5-flare";
@@ -78,32 +75,17 @@ async function published() {
     return json(202, ack, isReplay ? { "x-idempotent-replayed": "true" } : {});
   };
   const resultOf = (id: string) => ({
-    ...{
-      job_id: id,
-      model: id === "job_chat" ? CHAT : IMAGE,
-      quality: null,
-      status: "COMPLETED",
-      prompt: null,
-      error: null,
-    },
-    ...{ logs: null, cost: id === "job_chat" ? 0.0001 : 0.04, currency: "USD", region: "of_tomorrow" },
+    ...{ job_id: id, model: id === "job_chat" ? CHAT : IMAGE, quality: null, status: "COMPLETED" },
+    ...{ prompt: null, error: null, logs: null, currency: "USD", region: "of_tomorrow" },
+    cost: id === "job_chat" ? 0.0001 : 0.04,
     metrics: { processing_time_ms: null, time_to_first_token_ms: null },
     ...(id === "job_chat" && { usage }),
-    outputs:
-      id === "job_chat"
-        ? []
-        : [
-            {
-              ...{
-                status: "COMPLETED",
-                asset_id: `asset_${id}`,
-                voice_id: null,
-                url: `${service.origin}/media/${id}.png`,
-              },
-              ...{ content_type: "image/png", width: null, height: null, duration_ms: null, fps: null, error: null },
-              ...{ expires_at: "2030-01-02T00:00:00.123456Z", checksum: null },
-            },
-          ],
+    outputs: id === "job_chat" ? [] : [outputOf(id)],
+  });
+  const outputOf = (id: string) => ({
+    ...{ status: "COMPLETED", asset_id: `asset_${id}`, voice_id: null, url: `${service.origin}/media/${id}.png` },
+    ...{ content_type: "image/png", width: null, height: null, duration_ms: null, fps: null, error: null },
+    ...{ expires_at: "2030-01-02T00:00:00.123456Z", checksum: null },
   });
   const job = (id: string, part: string | undefined, query: string): Reply => {
     if (part === undefined) return json(200, resultOf(id));
@@ -112,31 +94,22 @@ async function published() {
     reads.set(id, read);
     const status = ["IN_QUEUE", "WARMING_UP"][read - 1] ?? "COMPLETED";
     const logs = query.includes("logs_after") ? { logs: [] } : {};
-    return json(200, {
-      job_id: id,
-      status,
-      progress: status === "COMPLETED" ? 1 : 0,
-      estimated_completion_at: null,
-      eta: null,
-      ...logs,
-    });
+    const progress = status === "COMPLETED" ? 1 : 0;
+    return json(200, { job_id: id, status, progress, estimated_completion_at: null, eta: null, ...logs });
   };
   const service = await fakeService(answer);
-  const client = createClient({
-    baseUrl: service.baseUrl,
-    apiKey: "sk_hedra_of_a_test",
-    clock: skippingClock(),
-    random: () => 0.5,
-  });
+  const options = { apiKey: "sk_hedra_of_a_test", clock: skippingClock(), random: () => 0.5 };
+  const client = createClient({ baseUrl: service.baseUrl, ...options });
   const journal = createMemoryJournal();
-  const home = mkdtempSync(join(tmpdir(), "published-"));
+  const home = newFolder();
   const show = await openShowrunner({ client, journal, mediaDir: join(home, "media"), follow: "poll" });
   onTestFinished(async () => {
     await show.close();
     await client.close();
     await service.close();
   });
-  return { service, client, show, refusals, submits, resultOf, outDir: join(home, "out") };
+  const run = async () => (await show.run(film, {}, { id: "x", outDir: join(home, "out") })).result();
+  return { client, show, refusals, submits, resultOf, run };
 }
 
 const image = model<{ readonly prompt: unknown; readonly language?: string }, "image">(IMAGE, { yields: "image" });
@@ -153,17 +126,15 @@ test("a catalog with language models, ids of today and suggested values is plann
 });
 
 test("a run ends with its file and pays each step once, also where the balance is held by requests under way", async () => {
-  const { show, refusals, submits, outDir } = await published();
-  refusals.chat.push(
-    envelope(402, "INSUFFICIENT_BALANCE", { retryable: true, retry_after: 2, billing: funds }, passing),
-    foreign(429, "rate_limit_exceeded", passing),
-  );
-  refusals.submit.push(
-    envelope(402, "INSUFFICIENT_BALANCE", { retryable: true, retry_after: 2, billing: funds }, passing),
-  );
-  const result = await (await show.run(film, {}, { id: "x", outDir })).result();
-  expect(result).toMatchObject({ status: "succeeded", cost: { micros: 40_100 }, outputs: { words: "A red fox." } });
-  expect(result.report.unconfirmed).toBe("0.00");
+  const { refusals, submits, run } = await published();
+  const more = { retryable: true, retry_after: 2, billing: funds };
+  const held = envelope(402, "INSUFFICIENT_BALANCE", more, passing);
+  refusals.chat.push(held, foreign(429, "rate_limit_exceeded", passing));
+  refusals.submit.push(held);
+  expect(await run()).toMatchObject({
+    ...{ status: "succeeded", cost: { micros: 40_100 }, outputs: { words: "A red fox." } },
+    report: { unconfirmed: "0.00" },
+  });
   expect(submits).toHaveLength(1);
 });
 
@@ -173,23 +144,18 @@ test.each([
     envelope(402, "INSUFFICIENT_BALANCE", { retryable: false, billing: funds }, { "x-should-retry": "false" }),
   ],
   ["the other form", foreign(402, "insufficient_balance", { "x-should-retry": "false" })],
-])("a final want of funds in %s pauses the run, and a resume ends it", async (_name, refusal) => {
-  const { show, refusals, submits, outDir } = await published();
+])("a final want of funds in %s pauses the run, and a resume ends it [G27]", async (_name, refusal) => {
+  const { show, refusals, submits, run } = await published();
   refusals.chat.push(refusal);
-  expect(await (await show.run(film, {}, { id: "x", outDir })).result()).toMatchObject({
-    status: "paused",
-    pause: { reason: "funds" },
-  });
-  expect(await (await show.resume("x", { pipeline: film })).result()).toMatchObject({
-    status: "succeeded",
-    cost: { micros: 40_100 },
-  });
+  expect(await run()).toMatchObject({ status: "paused", pause: { reason: "funds" } });
+  const resumed = await (await show.resume("x", { pipeline: film })).result();
+  expect(resumed).toMatchObject({ status: "succeeded", cost: { micros: 40_100 } });
   expect(submits).toHaveLength(1);
 });
 
 test("a job is followed to its end, a token is had, and a webhook of today wakes the run of its job", async () => {
-  const { client, show, resultOf, outDir } = await published();
-  await (await show.run(film, {}, { id: "x", outDir })).result();
+  const { client, show, resultOf, run } = await published();
+  await run();
   for (const strategy of ["poll", "auto"] as const) {
     const types: string[] = [];
     for await (const event of client.follow("job_1", { strategy })) types.push(event.type);

@@ -10,17 +10,16 @@ const two = pipelineOf("two", ({ job }) => ({
 
 test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so [G20]", async () => {
   const { show, paidService, run } = await openFakeShow({ balanceMicros: 100_000 });
-  const quote = await show.quote(two, {}, { budget: "1" });
-  expect(quote).toMatchObject({ ok: true, balanceMicros: 100_000, budgetMicros: 1_000_000 });
-  expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
+  expect(await show.quote(two, {}, { budget: "1" })).toMatchObject({
+    ...{ ok: true, balanceMicros: 100_000, budgetMicros: 1_000_000, totalMicros: { min: 200_000, max: 200_000 } },
+  });
   await expect(show.run(two, {}, { id: "x" })).rejects.toMatchObject({
     code: "WALLET_SHORT",
     leastMicros: 200_000,
     balanceMicros: 100_000,
     message: expect.stringContaining("0.20 USD, but the wallet holds 0.10 USD: 0.10 USD short. Nothing was submitted."),
   });
-  expect(await show.runs()).toEqual([]);
-  expect(paidService.submits).toBe(0);
+  expect([await show.runs(), paidService.submits]).toEqual([[], 0]);
   expect(await run(two, {}, { startAnyway: true })).toMatchObject({ status: "paused", pause: { reason: "funds" } });
   // Where funds are added is known from then on.
   const again = show.run(two, {}, { id: "y" });
@@ -41,15 +40,9 @@ test("a paid step that nothing uses and nothing returns is a warning of the plan
     return { a: job("a", models.image, { prompt: "a" }) };
   });
   const { show } = await openFakeShow();
-  const quote = await show.quote(loose, {});
-  expect(quote.ok).toBe(true);
-  expect(quote.warnings).toEqual([
-    {
-      code: "unused",
-      step: "forgotten",
-      message: "is paid for, but nothing uses or returns it; use it, return it or remove it",
-    },
-  ]);
+  const message = "is paid for, but nothing uses or returns it; use it, return it or remove it";
+  const { ok, warnings } = await show.quote(loose, {});
+  expect([ok, warnings]).toEqual([true, [{ code: "unused", step: "forgotten", message }]]);
 });
 
 test.each([
@@ -59,21 +52,14 @@ test.each([
 ])("a price that is refused with %i is a problem with its step, beside all others", async (status, code) => {
   const estimate = () => Promise.reject(apiError(status, code, { param: "input.prompt" }));
   const { show } = await openFakeShow({ client: () => ({ estimate }) });
-  const quote = await show.quote(two, {});
-  expect(quote.ok).toBe(false);
-  expect(quote.problems.map(({ step }) => step)).toEqual(["a", "b"]);
-  await expect(show.run(two, {})).rejects.toMatchObject({
-    code: "PLAN_PROBLEMS",
-    problems: [{ step: "a" }, { step: "b" }],
-  });
+  const problems = [{ step: "a" }, { step: "b" }];
+  expect(await show.quote(two, {})).toMatchObject({ ok: false, problems });
+  await expect(show.run(two, {})).rejects.toMatchObject({ code: "PLAN_PROBLEMS", problems });
 });
 
 test("a voice that the model does not have is found by the plan, with the nearest names, also where the price waits for others", async () => {
   const voices = async function* () {
-    yield* [
-      { id: "voice_ada", name: "Ada" },
-      { id: "voice_ben", name: "Ben" },
-    ];
+    for (const name of ["Ada", "Ben"]) yield { id: `voice_${name.toLowerCase()}`, name };
   };
   const { show } = await openFakeShow({ client: () => ({ voices: voices as never }) });
   const spoken = (voice_id: string) =>
@@ -103,25 +89,19 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
     title: ({ product }) => (product === "NONE" ? (undefined as unknown as string) : ` Ad for\n${product}\u001b `),
     build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
   });
-  await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({
-    problems: [{ code: "title", message: "`title` did not return a string" }],
-  });
+  const problems = [{ code: "title", message: "`title` did not return a string" }];
+  await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({ problems });
   const title = () => {
     throw new Error("no name");
   };
+  const threw = [{ message: expect.stringContaining("`title` threw an error: no name") }];
   const throwing = pipelineOf("throwing", two.build, { title });
-  await expect(show.plan(throwing, {})).resolves.toMatchObject({
-    problems: [{ message: expect.stringContaining("`title` threw an error: no name") }],
-  });
+  await expect(show.plan(throwing, {})).resolves.toMatchObject({ problems: threw });
   for (const id of ["x", "y", "z"]) {
     await run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });
   }
-  const titles = (await show.runs({ search: "scarf" })).map(({ runId, title }) => [runId, title]);
-  expect(titles).toEqual([
-    ["z", "Ad for SCARF Z\ufffd"],
-    ["y", `${"é".repeat(119)}…`],
-    ["x", "Ad for SCARF X\ufffd"],
-  ]);
+  const titles = (await show.runs({ search: "scarf" })).map(({ runId, title }) => `${runId} ${title}`);
+  expect(titles).toEqual(["z Ad for SCARF Z\ufffd", `y ${"é".repeat(119)}…`, "x Ad for SCARF X\ufffd"]);
   expect((await show.runs({ search: "ad x" })).map(({ runId }) => runId)).toEqual(["x"]);
   expect((await show.show("x")).title).toBe("Ad for SCARF X\ufffd");
 });

@@ -43,12 +43,11 @@ describe("A cap of a day", () => {
   test("pauses a run that meets it, says when it can go on, and lets it go on with the next day", async () => {
     const { show, run, resume, perDay, clock, journal } = await world({ caps: [{ usd: "0.3", per: "day" }] });
     const met = await run(10, { id: "x" });
-    expect([met.status, met.pause?.reason, perDay()]).toEqual(["paused", "cap", [4]]);
+    expect([met.status, met.pause?.reason, met.report.held, perDay()]).toEqual(["paused", "cap", "0.00", [4]]);
     expect(met.pause?.message).toMatch(
       /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) across all runs in this journal is spent or reserved. The run can continue from 2030-01-02 00:00 UTC/,
     );
     expect(await journal.run("x")).toMatchObject({ status: "paused", resumeAt: START + DAY });
-    expect((await journal.ledger("x")).heldMicros).toBe(0);
     expect((await show.show("x")).next?.note).toContain("--cap 0.35/day");
     expect(await show.due()).toEqual([]);
     const early = await resume();
@@ -116,45 +115,39 @@ describe("A cap of a day", () => {
       team: fc.constantFrom("a", "b"),
       laterMs: fc.integer({ min: 0, max: 9 * HOUR }),
     });
+    const life = fc.record({
+      all: fc.array(begins, { minLength: 2, maxLength: 5 }),
+      perDayOfAll: fc.integer({ min: 1, max: 5 }),
+      perDayOfA: fc.integer({ min: 1, max: 4 }),
+      jobMs: fc.integer({ min: 1_000, max: 3 * HOUR }),
+    });
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(begins, { minLength: 2, maxLength: 5 }),
-        fc.integer({ min: 1, max: 5 }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 1_000, max: 3 * HOUR }),
-        async (all, perDayOfAll, perDayOfA, jobMs) => {
-          const usd = (jobs: number) => ((jobs * PRICE) / 1e6).toFixed(2);
-          const caps = [
-            { usd: usd(perDayOfAll), per: "day" },
-            { usd: usd(perDayOfA), per: "day", tag: "team=a" },
-          ] as const;
-          const { show, clock, paidService, during, journal } = await world({ caps }, { jobMs });
-          const results = [];
-          for (const [index, { count, team, laterMs }] of all.entries()) {
-            await clock.advance(laterMs);
-            const options = { id: `r${index}`, tags: { team }, waitForCapMs: 60 * DAY, startAnyway: true };
-            results.push((await during(show.run(pictures, { count }, options))).result());
+      fc.asyncProperty(life, async ({ all, perDayOfAll, perDayOfA, jobMs }) => {
+        const usd = (jobs: number) => ((jobs * PRICE) / 1e6).toFixed(2);
+        const caps = [
+          { usd: usd(perDayOfAll), per: "day" },
+          { usd: usd(perDayOfA), per: "day", tag: "team=a" },
+        ] as const;
+        const { show, clock, paidService, during, journal } = await world({ caps }, { jobMs });
+        const results = [];
+        for (const [index, { count, team, laterMs }] of all.entries()) {
+          await clock.advance(laterMs);
+          const options = { id: `r${index}`, tags: { team }, waitForCapMs: 60 * DAY, startAnyway: true };
+          results.push((await during(show.run(pictures, { count }, options))).result());
+        }
+        expect((await during(Promise.all(results))).every(({ status }) => status === "succeeded")).toBe(true);
+        const [days, daysOfA] = [new Map<number, number>(), new Map<number, number>()];
+        for (const { runId, tags } of await journal.runs()) {
+          for (const { event, at } of await journal.read(runId)) {
+            if (event.type !== "job.submit.intended") continue;
+            for (const counts of tags.team === "a" ? [days, daysOfA] : [days])
+              counts.set(Math.floor(at / DAY), (counts.get(Math.floor(at / DAY)) ?? 0) + 1);
           }
-          expect((await during(Promise.all(results))).every(({ status }) => status === "succeeded")).toBe(true);
-          const days = new Map<string, number>();
-          const teamOf = new Map<string, string>();
-          for (const { runId, tags } of await journal.runs()) teamOf.set(runId, tags.team!);
-          for (const { runId } of await journal.runs()) {
-            for (const { event, at } of await journal.read(runId)) {
-              if (event.type !== "job.submit.intended") continue;
-              for (const who of ["all", teamOf.get(runId)!]) {
-                const key = `${who} ${Math.floor(at / DAY)}`;
-                days.set(key, (days.get(key) ?? 0) + 1);
-              }
-            }
-          }
-          for (const [key, count] of days) {
-            if (key.startsWith("all")) expect(count).toBeLessThanOrEqual(perDayOfAll);
-            if (key.startsWith("a ")) expect(count).toBeLessThanOrEqual(perDayOfA);
-          }
-          expect(paidService.jobs.size).toBe(all.reduce((sum, { count }) => sum + count, 0));
-        },
-      ),
+        }
+        expect(Math.max(...days.values())).toBeLessThanOrEqual(perDayOfAll);
+        expect(Math.max(0, ...daysOfA.values())).toBeLessThanOrEqual(perDayOfA);
+        expect(paidService.jobs.size).toBe(all.reduce((sum, { count }) => sum + count, 0));
+      }),
       { numRuns: isFull ? 4 : 1 },
     );
   }, 300_000);
@@ -167,21 +160,15 @@ describe("A cap of a tag", () => {
       { usd: "0.08", per: "day", tag: "user=*" },
     ] as const;
     const { run, paidService, show } = await world({ caps });
-    const [video, audio] = [
-      await run(3, { id: "v", tags: { team: "video" } }),
-      await run(3, { id: "a", tags: { team: "audio" } }),
-    ];
+    const video = await run(3, { id: "v", tags: { team: "video" } });
+    const audio = await run(3, { id: "a", tags: { team: "audio" } });
     expect([video.pause?.reason, audio.status, paidService.jobs.size]).toEqual(["budget", "succeeded", 5]);
-    expect(video.pause?.message).toContain(
-      "the cap of 0.15 USD across all runs in this journal with the tag team=video",
-    );
+    expect(video.pause?.message).toContain("cap of 0.15 USD across all runs in this journal with the tag team=video");
     expect(video.report.next?.command).toBe("showrunner resume v --cap team=video:0.21");
     for (const user of ["x", "y"]) {
       const met = await run(2, { id: user, tags: { user } });
-      expect([met.pause?.reason, met.pause?.message]).toEqual([
-        "cap",
-        expect.stringContaining(`with the tag user=${user}`),
-      ]);
+      const message = expect.stringContaining(`with the tag user=${user}`);
+      expect(met.pause).toMatchObject({ reason: "cap", message });
     }
     expect(paidService.jobs.size).toBe(7);
     expect((await show.runs({ tags: { team: "video" } })).map(({ runId }) => runId)).toEqual(["v"]);
@@ -190,23 +177,16 @@ describe("A cap of a tag", () => {
   test("and a run's tags stay: under the same id with others it is another run", async () => {
     const { run, show } = await world({});
     await run(1, { id: "x", tags: { team: "video" } });
-    await expect(show.run(pictures, { count: 1 }, { id: "x", tags: { team: "audio" } })).rejects.toThrow(
-      "tags: team=video → team=audio",
-    );
+    const other = show.run(pictures, { count: 1 }, { id: "x", tags: { team: "audio" } });
+    await expect(other).rejects.toThrow("tags: team=video → team=audio");
     expect((await run(1, { id: "x", tags: { team: "video" } })).status).toBe("succeeded");
   });
 });
 
 describe("Days", () => {
   const zones = [
-    "UTC",
-    "Europe/Berlin",
-    "America/New_York",
-    "Asia/Kathmandu",
-    "Pacific/Chatham",
-    "America/Santiago",
-    "Africa/Cairo",
-    "Australia/Lord_Howe",
+    ...["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu"],
+    ...["Pacific/Chatham", "America/Santiago", "Africa/Cairo", "Australia/Lord_Howe"],
   ];
 
   test("are found in every zone, also where clocks change", () => {
@@ -225,39 +205,29 @@ describe("Days", () => {
   });
 
   test("have 23 and 25 hours in Berlin when its clocks change", () => {
-    const length = (at: number) => (dayAt(at, "Europe/Berlin").endAt - dayAt(at, "Europe/Berlin").startAt) / HOUR;
-    expect([length(Date.UTC(2030, 2, 31)), length(Date.UTC(2030, 9, 27)), length(Date.UTC(2030, 9, 28))]).toEqual([
-      23, 25, 24,
-    ]);
+    const days = [Date.UTC(2030, 2, 31), Date.UTC(2030, 9, 27), Date.UTC(2030, 9, 28)];
+    const lengths = days.map((at) => dayAt(at, "Europe/Berlin")).map(({ startAt, endAt }) => (endAt - startAt) / HOUR);
+    expect(lengths).toEqual([23, 25, 24]);
   });
 });
 
 describe("Caps and tags as they are written", () => {
   test("are read from options, text and environment", () => {
     expect(parseCap("50/day", "x")).toEqual({ capMicros: 50_000_000, per: "day", tag: null });
-    expect(parseCap("team=video:10.5", "x")).toEqual({
-      capMicros: 10_500_000,
-      per: null,
-      tag: { key: "team", value: "video" },
-    });
+    const tag = { key: "team", value: "video" };
+    expect(parseCap("team=video:10.5", "x")).toEqual({ capMicros: 10_500_000, per: null, tag });
     expect(parseCap("user=a:b=c:1/day", "x").tag).toEqual({ key: "user", value: "a:b=c" });
     const env = { SHOWRUNNER_CAPS: "50/day, team=*:10/day", SHOWRUNNER_CAP_TIME_ZONE: "Europe/Berlin" };
     const { caps } = spendingLimits({ env, spendingCap: "9" });
-    expect(caps).toEqual({
-      timeZone: "Europe/Berlin",
-      rules: [
-        { capMicros: 9_000_000, per: null, tag: null },
-        { capMicros: 50_000_000, per: "day", tag: null },
-        { capMicros: 10_000_000, per: "day", tag: { key: "team", value: "*" } },
-      ],
-    });
+    const rules = [
+      { capMicros: 9_000_000, per: null, tag: null },
+      { capMicros: 50_000_000, per: "day", tag: null },
+      { capMicros: 10_000_000, per: "day", tag: { key: "team", value: "*" } },
+    ];
+    expect(caps).toEqual({ timeZone: "Europe/Berlin", rules });
     // One that is given replaces the environment's for the same runs and time; the others stay.
     const given = spendingLimits({ env, caps: ["70/day", { usd: "1", tag: "team=*" }] }).caps.rules;
-    expect(given.map(({ capMicros, per }) => [capMicros / 1e6, per])).toEqual([
-      [10, "day"],
-      [70, "day"],
-      [1, null],
-    ]);
+    expect(given.map(({ capMicros, per }) => `${capMicros / 1e6}/${per}`)).toEqual(["10/day", "70/day", "1/null"]);
   });
 
   test.each([

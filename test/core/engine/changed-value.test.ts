@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Showrunner } from "../../../src/index.ts";
-import { type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { eventsOf, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 type Value = NonNullable<NonNullable<Parameters<Showrunner["approve"]>[2]>["value"]>;
 
@@ -47,8 +47,6 @@ async function resumed({ paidService, journal, mediaDir }: FakeShow, of: Of, bud
   return resume({ pipeline: of, budget });
 }
 
-const prompts = ({ paidService }: FakeShow) =>
-  [...paidService.jobs.values()].map(({ body }) => (JSON.parse(body) as { readonly prompt: string }).prompt);
 const stepOf = async ({ show }: FakeShow, path: string) =>
   (await show.show("x")).steps.find((step) => step.path === path)!;
 
@@ -61,15 +59,12 @@ describe("a value that is approved in place of the one shown", () => {
     await resumed(life, boards);
     await life.show.approve("x", "again", { value: "a long pier" });
     await life.show.approve("x", "said", { pick: "line" });
-    const { status } = await resumed(life, boards);
-    expect(status).toBe("succeeded");
-    expect(prompts(life).toSorted()).toEqual(["a long pier", "a slower line", "look"]);
+    expect((await resumed(life, boards)).status).toBe("succeeded");
+    expect(life.paidService.prompts.toSorted()).toEqual(["a long pier", "a slower line", "look"]);
     expect((await stepOf(life, "board")).value).toEqual(SAID);
     expect(await stepOf(life, "fine")).toMatchObject({ value: { title: "a pier" }, approval: { approved: true } });
-    const events = (await life.journal.read("x")).map(({ event }) => event);
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: "approval.decided", step: "line", value: "a slower line", note: "too fast" }),
-    );
+    const decided = { type: "approval.decided", step: "line", value: "a slower line", note: "too fast" };
+    expect(await eventsOf(life)).toContainEqual(expect.objectContaining(decided));
   });
 
   test.each<[string, string, unknown, RegExp]>([
@@ -112,7 +107,7 @@ async function live(actions: readonly Action[]): Promise<void> {
       await resumed(life, single, action === "rich" ? RICH : POOR);
       continue;
     }
-    const isOpen = prompts(life).length === 0 && (await life.show.show("x")).status === "paused";
+    const isOpen = life.paidService.prompts.length === 0 && (await life.show.show("x")).status === "paused";
     const value = action === "as shown" ? {} : { value: { ...SAID, title: action } };
     const said = action === "reject" ? life.show.reject("x", "fine") : life.show.approve("x", "fine", value);
     const isTaken = await said.then(
@@ -124,7 +119,7 @@ async function live(actions: readonly Action[]): Promise<void> {
     const changed = last === "a pier" || last === "a mole" ? { ...SAID, title: last } : null;
     expect((await stepOf(life, "fine")).value).toEqual(changed);
   }
-  const bought = prompts(life);
+  const bought = life.paidService.prompts;
   expect(bought.length).toBeLessThanOrEqual(1);
   if (bought.length > 0) expect(bought).toEqual([last === "as shown" ? SAID.title : last]);
   expect(life.paidService.chats.size).toBe(1);

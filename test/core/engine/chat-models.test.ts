@@ -1,14 +1,12 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { inspect } from "../../../src/film/index.ts";
 import { openShowrunner, pipeline } from "../../../src/index.ts";
-import { startLocalService } from "../../../src/local-service/index.ts";
-import { models, pipelineOf } from "../../support/engine.ts";
+import { start } from "../../local-service/support/service.ts";
+import { models, newFolder, pipelineOf } from "../../support/engine.ts";
 
-const journal = join(mkdtempSync(join(tmpdir(), "chat-models-")), "journal.db");
+const journal = join(newFolder(), "journal.db");
 const asks = { prompt: "a boat" };
 const talk = pipelineOf("talk", ({ chat, firstOf, job, task, choose }) => {
   const milder = { onModerated: "rewrite", rewrite: { model: "rewriter-9" } } as const;
@@ -39,14 +37,17 @@ test("A chat model that does not exist is a problem of the plan, also one that r
   ]);
 });
 
-test("Of a service that is not ours it is a warning: whether it shows its chat models is not documented", async () => {
-  const service = await startLocalService({ renderer: "stub" });
+/** A service that nobody says is the local one. */
+async function hosted() {
+  const service = await start();
   const { baseUrl, apiKey } = service;
   const show = await openShowrunner({ baseUrl, apiKey, journal });
-  onTestFinished(async () => {
-    await show.close();
-    await service.close();
-  });
+  onTestFinished(() => show.close());
+  return { service, show };
+}
+
+test("Of a service that is not ours it is a warning: whether it shows its chat models is not documented", async () => {
+  const { show } = await hosted();
   const plain = pipelineOf("plain", ({ chat }) => ({
     said: chat("said", "chat-9", asks),
     told: chat("told", "chat-1", asks),
@@ -57,13 +58,7 @@ test("Of a service that is not ours it is a warning: whether it shows its chat m
 });
 
 test("Whether a chat model exists is asked once, however many rows are planned with it", async () => {
-  const service = await startLocalService({ renderer: "stub" });
-  const { baseUrl, apiKey } = service;
-  const show = await openShowrunner({ baseUrl, apiKey, journal });
-  onTestFinished(async () => {
-    await show.close();
-    await service.close();
-  });
+  const { service, show } = await hosted();
   const row = pipeline("row", {
     input: z.object({ about: z.string() }),
     build: ({ chat, input }) => ({ said: chat("said", "chat-1", { prompt: input.about }) }),

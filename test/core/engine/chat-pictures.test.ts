@@ -2,8 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { MediaBucketError } from "../../../src/core/engine/media/media-errors.ts";
-import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { apiError, during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { apiError, during, greyPng, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 const looks = pipelineOf("looks", ({ job, chat, approve }) => {
   const picture = job("picture", models.image, { prompt: "x" });

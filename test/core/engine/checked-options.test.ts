@@ -1,11 +1,10 @@
-import { existsSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createMemoryJournal, type OpenOptions, openShowrunner, type RunOptions } from "../../../src/index.ts";
 import { checkedCaller } from "../../../src/studio/handler/callers.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { during, FakePaidService, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
+import { during, FakePaidService, models, newFolder, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const gated = pipelineOf("gated", ({ job, approve }) => {
   const still = job("still", models.image, { prompt: "a quay" });
@@ -24,10 +23,9 @@ test.each([
   ["caps", [[5], [{}], [{ usd: 5 }], [{ per: "day" }]]],
 ])("openShowrunner refuses a %s that cannot be used", async (option, values) => {
   for (const value of values) {
-    const options = untyped<OpenOptions>({ journal: createMemoryJournal(), local: true, env: {}, [option]: value });
-    await expect(openShowrunner({ ...options, journalOnly: true }), String(value)).rejects.toMatchObject(
-      invalid(option),
-    );
+    const options = { journal: createMemoryJournal(), local: true, env: {}, journalOnly: true, [option]: value };
+    const opened = openShowrunner(untyped<OpenOptions>(options));
+    await expect(opened, String(value)).rejects.toMatchObject(invalid(option));
   }
 });
 
@@ -37,7 +35,7 @@ test.each([
 ])("openShowrunner takes every usable %s", async (option, values) => {
   for (const value of values) {
     const show = await openShowrunner({
-      ...{ journal: createMemoryJournal(), mediaDir: mkdtempSync(join(tmpdir(), "options-")) },
+      ...{ journal: createMemoryJournal(), mediaDir: newFolder() },
       ...{ env: {}, local: true, journalOnly: true, [option]: value },
     });
     await show.close();
@@ -88,9 +86,9 @@ test("what people say is checked before it is sent to the run", async () => {
     ["note", (words) => show.reject("x", "ok", words), { note: {} }],
     ["pick", (words) => show.approve("x", "ok", words), { pick: 9 }],
     ["pick", (words) => show.approve("x", "ok", words), { pick: 0 }],
-    ...[5, null, {}, { name: 5 }].map((by) => {
-      return ["by.name", (words: Words) => show.approve("x", "ok", words), { by }] as const;
-    }),
+    ...[5, null, {}, { name: 5 }].map(
+      (by) => ["by.name", (words: Words) => show.approve("x", "ok", words), { by }] as const,
+    ),
     ["by.verified", (words) => show.reject("x", "ok", words), { by: { name: "Ada", verified: "yes" } }],
     ["by.link", (words) => show.reject("x", "ok", words), { by: { name: "Ada", link: 5 } }],
     ["reason", (words) => show.stop("x", words), { reason: 5 }],
@@ -119,8 +117,7 @@ test("a note that an earlier version stored as a number does not stop the run", 
   const { journal, clock, resume } = await waiting();
   await journal.send("x", { type: "approve", step: "ok", note: untyped<string>(42) }, clock.now());
   const result = await resume();
-  expect(result.status).toBe("succeeded");
-  expect(stepOf(result, "ok").approval?.note).toBe("42");
+  expect([result.status, stepOf(result, "ok").approval?.note]).toEqual(["succeeded", "42"]);
 });
 
 const HOSTED = { SHOWRUNNER_BASE_URL: "https://media.test/v3" };
@@ -146,7 +143,7 @@ test.each<[string, OpenOptions]>([
 });
 
 test("the journal of `env` is used, and an empty variable names none", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "env-journal-"));
+  const folder = newFolder();
   const opened = async (env: Record<string, string>) => {
     const show = await openShowrunner({ env, local: true, journalOnly: true, notify: false });
     await show.close();

@@ -1,16 +1,11 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { models } from "../../../recipes/models.ts";
 import { systemClock } from "../../../src/core/api/index.ts";
 import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { openShowrunner } from "../../../src/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { describeNeeding } from "../../support/absence.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
+import { builtInCatalog, FakePaidService, models, newFolder, pipelineOf } from "../../support/engine.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
 
 const MINUTE_MS = 60_000;
@@ -18,16 +13,14 @@ const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt
 
 describeNeeding(lacksPostgres())("Machines whose clocks are apart", () => {
   let cluster: PostgresCluster;
-  let folder: string;
+  const folder = newFolder();
   const stores: JournalStore[] = [];
   beforeAll(async () => {
     cluster = await PostgresCluster.start({ settings: { fsync: "off" } });
-    folder = await fastFolder("clocks-apart");
   }, 120_000);
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await cluster.remove();
-    await rm(folder, { recursive: true, force: true });
   }, 120_000);
 
   async function machine(url: string, paidService: FakePaidService, aheadMs: number) {
@@ -35,13 +28,8 @@ describeNeeding(lacksPostgres())("Machines whose clocks are apart", () => {
     const journal = await openPostgresJournal(url, { now });
     stores.push(journal);
     const clock = { ...systemClock, now };
-    const show = await openShowrunner({
-      client: paidService.client(),
-      journal,
-      clock,
-      mediaDir: join(folder, "media"),
-    });
-    return { show, journal, now };
+    const client = paidService.client();
+    return { show: await openShowrunner({ client, journal, clock, mediaDir: join(folder, "media") }), journal, now };
   }
 
   test.each([5, -5, 24 * 60])("write wakes that all of them understand (%i minutes ahead)", async (minutes) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { catalogOf, type JsonSchema } from "../../../src/core/catalog/index.ts";
-import { createMemoryJournal, openShowrunner, type Showrunner } from "../../../src/index.ts";
+import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
 import { start } from "../../local-service/support/service.ts";
 import { apiError, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { catalogWith, entryOf } from "../families/support.ts";
@@ -38,20 +38,17 @@ test.each([
   ["takes without a price", () => null],
 ])("an input that breaks a table by a default is no problem where the service %s it", async (_, priceMicros) => {
   const { show } = await world(priceMicros);
-  const quote = await show.quote(film(unclear), {}, { maxUnquoted: "1" });
-  expect(quote).toMatchObject({ ok: true, problems: [] });
-  expect(quote.warnings).toMatchObject([
-    { code: "accepted-anyway", step: "film", message: expect.stringContaining('not "standard", its default') },
-  ]);
-  const produced = await show.plan(film(unclear), {});
-  expect(produced.ok).toBe(true);
+  const message = expect.stringContaining('not "standard", its default');
+  expect(await show.quote(film(unclear), {}, { maxUnquoted: "1" })).toMatchObject({
+    ...{ ok: true, problems: [], warnings: [{ code: "accepted-anyway", step: "film", message }] },
+  });
+  expect((await show.plan(film(unclear), {})).ok).toBe(true);
 });
 
 test("it is a problem where the service refuses it too, told once", async () => {
   const { show } = await world(refuse);
-  const quote = await show.quote(film(unclear), {});
-  expect(quote.ok).toBe(false);
-  expect(quote.problems).toMatchObject([{ code: "combination-by-default", step: "film", field: "input.quality" }]);
+  const problems = [{ code: "combination-by-default", step: "film", field: "input.quality" }];
+  expect(await show.quote(film(unclear), {})).toMatchObject({ ok: false, problems });
 });
 
 test("an input that is in no row however defaults count is refused, whatever the service says", async () => {
@@ -73,11 +70,7 @@ test.each([
   ["does not grow where it refuses it", refuse, "failed"],
 ])("what a value leads to %s", async (_, priceMicros, status) => {
   const said = JSON.stringify({ scenes: ["a boat"] });
-  const { run } = await openFakeShow({
-    catalog: catalogWith([entry]),
-    priceMicros,
-    says: () => said,
-  });
+  const { run } = await openFakeShow({ catalog: catalogWith([entry]), priceMicros, says: () => said });
   const grown = pipelineOf("grown", ({ chat, expand }) => {
     const schema = z.object({ scenes: z.array(z.string()) });
     const plot = chat("plot", "chat-1", { prompt: "x" }, { schema, maxCost: "1" });
@@ -90,8 +83,7 @@ test.each([
     return { films };
   });
   const { report } = await run(grown);
-  const expansion = report.steps.find(({ path }) => path === "films");
-  expect(expansion?.status).toBe(status);
+  expect(report.steps.find(({ path }) => path === "films")?.status).toBe(status);
 });
 
 test("a row that cannot be read is a warning, once for its model", async () => {
@@ -101,54 +93,39 @@ test("a row that cannot be read is a warning, once for its model", async () => {
     a: job("a", "reel-1", { prompt: "a", quality: "standard", resolution: "4K" } as never),
     b: job("b", "reel-1", { prompt: "b" } as never),
   }));
-  const quote = await show.quote(two, {});
-  expect(quote).toMatchObject({
-    ok: true,
-    warnings: [{ code: "unread-table", step: "reel-1", message: expect.stringContaining("(3) needs a miracle") }],
-  });
+  const message = expect.stringContaining("(3) needs a miracle");
+  const warnings = [{ code: "unread-table", step: "reel-1", message }];
+  expect(await show.quote(two, {})).toMatchObject({ ok: true, warnings });
 });
 
-async function localShow(catalog: readonly object[]): Promise<Showrunner> {
-  const service = await start({ catalog });
-  const { baseUrl, apiKey } = service;
-  return openShowrunner({ baseUrl, apiKey, journal: createMemoryJournal() });
-}
-
 test("a retired model is refused with its successor, and an old id with what the service says of it", async () => {
-  const show = await localShow([entry, { ...entry, id: "reel-0", x_local: { replaced_by: "reel-1" } }]);
-  expect((await show.quote(film(unclear, "reel-0"), {})).problems).toMatchObject([
-    { code: "retired-model", message: "reel-0 is retired; use reel-1 instead", replacedBy: "reel-1" },
-  ]);
-  expect((await show.quote(film(unclear, "reel-1-pro"), {})).problems).toMatchObject([
-    { code: "unknown-model", message: expect.stringContaining("the service says: Use reel-1 with quality pro.") },
-  ]);
-  expect((await show.quote(film(unclear, "rel-1"), {})).problems).toMatchObject([
-    { message: "the service has no model rel-1; did you mean reel-1?" },
-  ]);
+  const { baseUrl, apiKey } = await start({
+    catalog: [entry, { ...entry, id: "reel-0", x_local: { replaced_by: "reel-1" } }],
+  });
+  const show = await openShowrunner({ baseUrl, apiKey, journal: createMemoryJournal() });
+  const said = expect.stringContaining("the service says: Use reel-1 with quality pro.");
+  const told = [
+    ["reel-0", { code: "retired-model", message: "reel-0 is retired; use reel-1 instead", replacedBy: "reel-1" }],
+    ["reel-1-pro", { code: "unknown-model", message: said }],
+    ["rel-1", { message: "the service has no model rel-1; did you mean reel-1?" }],
+  ] as const;
+  for (const [id, problem] of told) expect((await show.quote(film(unclear, id), {})).problems).toMatchObject([problem]);
   await show.close();
 });
 
 test("a model that is retired between the catalog and its estimate is refused with its successor", async () => {
-  const gone = () => {
+  const { show } = await world(() => {
     throw apiError(410, "GONE", { replacedBy: "reel-2" });
-  };
-  const { show } = await world(gone);
-  expect((await show.quote(film({ prompt: "x" }), {})).problems).toMatchObject([
-    { code: "retired-model", step: "film", field: "model", replacedBy: "reel-2" },
-  ]);
+  });
+  const problem = { code: "retired-model", step: "film", field: "model", replacedBy: "reel-2" };
+  expect((await show.quote(film({ prompt: "x" }), {})).problems).toMatchObject([problem]);
 });
 
 test("a pointer counts under any status", async () => {
-  const moved = catalogOf([]);
-  const { show } = await openFakeShow({
-    catalog: {
-      ...moved,
-      model: () => {
-        throw apiError(404, "NOT_FOUND", { replacedBy: "reel-2" });
-      },
-    },
-  });
-  expect((await show.quote(film(unclear), {})).problems).toMatchObject([
-    { code: "retired-model", replacedBy: "reel-2" },
-  ]);
+  const model = () => {
+    throw apiError(404, "NOT_FOUND", { replacedBy: "reel-2" });
+  };
+  const { show } = await openFakeShow({ catalog: { ...catalogOf([]), model } });
+  const { problems } = await show.quote(film(unclear), {});
+  expect(problems).toMatchObject([{ code: "retired-model", replacedBy: "reel-2" }]);
 });

@@ -16,38 +16,38 @@ const lines = pipeline("lines", {
   },
 });
 
+/** After a run `one`. */
+async function ran(options: Parameters<typeof openFakeShow>[0] = {}) {
+  const world = await openFakeShow(options);
+  await world.run(lines, {}, { id: "one" });
+  return world;
+}
+
 describe("compared with an earlier run, a plan", () => {
   test("names what changed, what that makes stale, why, and for how much", async () => {
-    const world = await openFakeShow();
-    await world.run(lines, {}, { id: "one" });
+    const world = await ran();
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one" });
-    expect(held.ok).toBe(true);
-    expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.40 USD");
-    expect(held.stale.map(({ path, cause }) => [path, cause])).toEqual([
-      ["voice", "changed"],
-      ["one", "uses"],
-      ["two", "uses"],
-      ["three", "uses"],
-    ]);
-    expect(held.stale[0]?.why).toBe('voice changed: input.name was "narrator", is "aunt"');
-    expect(held.prices.map(({ step }) => step)).toEqual(["voice", "one", "two", "three"]);
-    expect(held.totalMicros).toEqual({ min: 400_000, max: 400_000 });
+    const uses = ["one", "two", "three"].map((path) => ({ path, cause: "uses" }));
+    const why = 'voice changed: input.name was "narrator", is "aunt"';
+    expect(held).toMatchObject({
+      ...{ ok: true, summary: "voice changed: 4 of 6 steps stale, 0.40 USD" },
+      stale: [{ path: "voice", cause: "changed", why }, ...uses],
+      prices: ["voice", "one", "two", "three"].map((step) => ({ step })),
+      totalMicros: { min: 400_000, max: 400_000 },
+    });
     expect(world.paidService.jobs.size).toBe(6);
   });
 
   test("that asks for the same has nothing stale", async () => {
-    const world = await openFakeShow();
-    await world.run(lines, {}, { id: "one" });
-    const held = await world.show.compare(lines, {}, { against: "one" });
-    expect(held).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
-    expect(held.summary).toBe("nothing changed: 0 of 6 steps stale, 0.00 USD");
+    const held = await (await ran()).show.compare(lines, {}, { against: "one" });
+    const summary = "nothing changed: 0 of 6 steps stale, 0.00 USD";
+    expect(held).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 }, summary });
   });
 
   test("counts new steps, steps that failed there, and removed steps", async () => {
     const fails = (_: string, body: string) =>
       body.includes("two") ? { code: "INVALID_ARGUMENT", retryable: false } : null;
-    const world = await openFakeShow({ fails });
-    await world.run(lines, {}, { id: "one" });
+    const world = await ran({ fails });
     const more = await world.show.compare(lines, { more: true }, { against: "one" });
     expect(more.summary).toBe("extra new, two not made: 2 of 7 steps stale, 0.20 USD");
     expect(more.stale.find(({ path }) => path === "two")?.why).toBe("two was failed in run one");
@@ -57,19 +57,16 @@ describe("compared with an earlier run, a plan", () => {
   });
 
   test("prices reusable results of later runs at zero", async () => {
-    const world = await openFakeShow();
-    await world.run(lines, {}, { id: "one" });
+    const world = await ran();
     await world.run(lines, { voice: "aunt" }, { id: "two" });
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one", reuse: true });
     expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.00 USD");
   });
 
   test("with problems is not compared, and an unknown run is an error", async () => {
-    const world = await openFakeShow();
-    await world.run(lines, {}, { id: "one" });
-    const held = await world.show.compare(lines, { voice: 5 } as never, { against: "one" });
-    expect(held).toMatchObject({ ok: false, plan: null, stale: [] });
-    expect(held.problems).toHaveLength(1);
-    await expect(world.show.compare(lines, {}, { against: "nope" })).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
+    const { show } = await ran();
+    const held = await show.compare(lines, { voice: 5 } as never, { against: "one" });
+    expect(held).toMatchObject({ ok: false, plan: null, stale: [], problems: [{}] });
+    await expect(show.compare(lines, {}, { against: "nope" })).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
   });
 });

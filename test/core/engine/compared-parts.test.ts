@@ -4,7 +4,7 @@ import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import { comparedParts } from "../../../src/core/view/compared.ts";
-import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { apiError, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 type Fate = "made" | "refused" | "moderated" | "refunded" | "charged";
 const part = fc.record({
@@ -29,11 +29,8 @@ test("whatever becomes of the parts, those that were made are offered, and the c
         priceMicros: (_, input) => at(promptOf(input)).micros,
         refuses(_, input) {
           const { fate } = at(promptOf(input));
-          return fate === "refused"
-            ? apiError(400, "INVALID_ARGUMENT")
-            : fate === "moderated"
-              ? apiError(422, "MODERATION_FAILED")
-              : null;
+          if (fate === "moderated") return apiError(422, "MODERATION_FAILED");
+          return fate === "refused" ? apiError(400, "INVALID_ARGUMENT") : null;
         },
         fails(_, body) {
           const { fate } = at(promptOf(JSON.parse(body)));
@@ -46,8 +43,7 @@ test("whatever becomes of the parts, those that were made are offered, and the c
       });
       const quote = await world.show.quote(of, {});
       expect(quote.problems).toEqual([]);
-      const options = { id: "x", outDir: world.outDir };
-      const first = await world.run(of, {}, options, 1_000);
+      const first = await world.run(of, {}, {}, 1_000);
       const made = parts.flatMap(({ fate }, index) => (fate === "made" ? [index] : []));
       const chargedMicros = parts.reduce((sum, { fate, micros }) => {
         return fate === "made" || fate === "charged" ? sum + micros : sum;
@@ -59,8 +55,7 @@ test("whatever becomes of the parts, those that were made are offered, and the c
         expect(first.status).toBe("failed");
       } else {
         expect(first.pause?.reason).toBe("approval");
-        const waiting = await world.show.waiting();
-        expect(waiting).toMatchObject([{ step: "look/pick", takes: made.length }]);
+        expect(await world.show.waiting()).toMatchObject([{ step: "look/pick", takes: made.length }]);
         const decision = traitsOf(state.planned.plan.steps.find(({ path }) => path === "look/pick")!).decision!;
         const compared = comparedParts(state, decision)!;
         expect(compared.map(({ name }) => name)).toEqual(parts.map((_, index) => `part-${index}`));
@@ -74,9 +69,7 @@ test("whatever becomes of the parts, those that were made are offered, and the c
         await world.show.approve("x", "look/pick", { pick: position });
         const end = await world.resume({}, 1_000);
         expect(end.status).toBe("succeeded");
-        const ended = await loadRun(world.journal, "x");
-        const { chosen } = ended.steps["look/pick"]!;
-        expect(chosen).toEqual({ step: `look/part-${made[position]}/made`, index: 0 });
+        expect(stepOf(end, "look/pick").chosen).toEqual({ step: `look/part-${made[position]}/made`, index: 0 });
       }
       await world.show.close();
     }),
@@ -89,8 +82,6 @@ test("what is no comparison is said with the field", async () => {
   const of = pipelineOf("look", ({ compare }) => ({
     look: compare("look", { a: (b) => b.job("a", models.image, { prompt: "x" }) }),
   }));
-  const planned = await show.plan(of, {});
-  const problems = planned.ok ? [] : planned.problems;
+  const { problems } = await show.quote(of, {});
   expect(problems[0]).toMatchObject({ code: "bad-option", step: "look", field: "parts" });
-  await show.close();
 });

@@ -1,26 +1,20 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createClient, createMemoryJournal, openShowrunner, pipeline, type RunOptions } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { models, pipelineOf, skippingClock } from "../../support/engine.ts";
+import { models, newFolder, pipelineOf, skippingClock } from "../../support/engine.ts";
 import { type HttpProxy, type PassingAnswer, startProxy } from "../../support/proxy.ts";
 
 let service: LocalService;
 let proxy: HttpProxy;
-let folder: string;
+const folder = newFolder();
 let rewrite: (answer: PassingAnswer) => void = () => {};
 let runs = 0;
 
 beforeAll(async () => {
-  folder = await fastFolder("contradicting-");
-  service = await startLocalService({
-    renderer: "stub",
-    balance: 1000,
-    rateLimit: { requests: 1e6, windowMs: 60_000 },
-  });
+  const rateLimit = { requests: 1e6, windowMs: 60_000 };
+  service = await startLocalService({ renderer: "stub", balance: 1000, rateLimit });
   proxy = await startProxy(service.baseUrl, {
     fault: () => ({ type: "rewrite", rewrite: (answer) => answer.body !== undefined && rewrite(answer) }),
   });
@@ -28,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await proxy.close();
   await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
   rewrite = () => {};
@@ -48,61 +41,58 @@ async function world() {
   const id = `run-${++runs}`;
   const journal = createMemoryJournal();
   const before = service.stats();
-  const open = () => {
-    const clock = skippingClock(Date.now(), 1);
-    const client = createClient({ baseUrl: proxy.baseUrl, apiKey: service.apiKey, clock });
-    return openShowrunner({ client, journal, mediaDir: join(folder, "media"), follow: "poll", clock });
-  };
-  const show = await open();
+  const clock = skippingClock(Date.now(), 1);
+  const client = createClient({ baseUrl: proxy.baseUrl, apiKey: service.apiKey, clock });
+  const show = await openShowrunner({ client, journal, mediaDir: join(folder, "media"), follow: "poll", clock });
+  onTestFinished(() => show.close());
+  const outDir = join(folder, id);
   return {
-    ...{ id, journal, show, open },
+    ...{ id, journal, show },
     run: async (count: number, options: RunOptions = {}) =>
-      (await show.run(studio, { count }, { id, outDir: join(folder, id), ...options })).result(),
+      (await show.run(studio, { count }, { id, outDir, ...options })).result(),
+    sail: async () => (await show.run(boat, {}, { id, outDir })).result(),
+    resume: async () => (await show.resume(id)).result(),
     bought: () => service.stats().jobs_created - before.jobs_created,
   };
 }
+
+const boat = pipelineOf("boat", ({ job }) => ({
+  boat: job("boat", models.image, { prompt: "a red boat leaves the harbour" }),
+}));
 
 const isJob = ({ method, path }: PassingAnswer) => method === "GET" && /^\/jobs\/[^/?]+$/.test(path);
 const isSubmit = ({ method, path, status }: PassingAnswer) =>
   method === "POST" && /^\/models\/[^/]+$/.test(path) && status === 202;
 
-describe("a bill that cannot be", () => {
-  test.each([
-    ["below zero", { cost: -0.01 }, "-0.01 USD"],
-    ["of no number", { cost: "NaN" }, '"NaN" USD'],
-    ["beyond all bounds", { cost: 1e300 }, "1e+300 USD"],
-    ["in another currency", { cost: 2, currency: "EUR" }, "2 EUR"],
-  ])(
-    "%s stops nothing: it is recorded, its hold stays, the rest is collected, and resume asks again",
-    async (_, said, text) => {
-      const { id, journal, show, run } = await world();
-      let odd: string | null = null;
-      rewrite = (answer) => {
-        if (!isJob(answer) || answer.body.cost === undefined || !answer.body.model.startsWith("image")) return;
-        odd ??= answer.body.job_id;
-        if (answer.body.job_id === odd) Object.assign(answer.body, said);
-      };
-      const options = { giveUpAfterMs: 1000 };
-      const result = await run(3, options);
-      expect([result.status, Object.keys(result.outputs)]).toEqual(["succeeded", ["pictures", "line"]]);
-      expect(result.report.held).toBe("0.02");
-      expect(result.report.next).toMatchObject({
-        command: `showrunner resume ${id}`,
-        note: expect.stringContaining(text),
-      });
-      const told = (await journal.read(id)).filter(({ event }) => event.type === "job.bill.impossible");
-      expect(told.map(({ event }) => event)).toMatchObject([{ said: text }]);
-      rewrite = () => {};
-      const again = await (await show.resume(id)).result();
-      expect([again.report.held, again.report.next]).toEqual(["0.00", null]);
-      await show.close();
-    },
-  );
-});
+test.each([
+  ["below zero", { cost: -0.01 }, "-0.01 USD"],
+  ["of no number", { cost: "NaN" }, '"NaN" USD'],
+  ["beyond all bounds", { cost: 1e300 }, "1e+300 USD"],
+  ["in another currency", { cost: 2, currency: "EUR" }, "2 EUR"],
+])(
+  "a bill %s stops nothing: it is recorded, its hold stays, the rest is collected, and resume asks again",
+  async (_, said, text) => {
+    const { id, journal, run, resume } = await world();
+    let odd: string | null = null;
+    rewrite = (answer) => {
+      if (!isJob(answer) || answer.body.cost === undefined || !answer.body.model.startsWith("image")) return;
+      odd ??= answer.body.job_id;
+      if (answer.body.job_id === odd) Object.assign(answer.body, said);
+    };
+    const result = await run(3, { giveUpAfterMs: 1000 });
+    expect([result.status, Object.keys(result.outputs)]).toEqual(["succeeded", ["pictures", "line"]]);
+    const next = { command: `showrunner resume ${id}`, note: expect.stringContaining(text) };
+    expect(result.report).toMatchObject({ held: "0.02", next });
+    const told = (await journal.read(id)).filter(({ event }) => event.type === "job.bill.impossible");
+    expect(told.map(({ event }) => event)).toMatchObject([{ said: text }]);
+    rewrite = () => {};
+    expect((await resume()).report).toMatchObject({ held: "0.00", next: null });
+  },
+);
 
 describe("an acknowledgement of something else", () => {
   test("of another model is not taken for the job, which is found", async () => {
-    const { id, show, run, bought } = await world();
+    const { id, show, run, resume, bought } = await world();
     let own: string | null = null;
     rewrite = (answer) => {
       if (!isSubmit(answer) || own !== null || answer.body.model !== "image-1") return;
@@ -115,13 +105,11 @@ describe("an acknowledgement of something else", () => {
     expect(open?.reason).toMatch(/request was for image-1, but the service returned job_.*, a job of speech-1/);
     expect(open?.candidates.map(({ jobId }) => jobId)).toContain(own);
     await show.adopt(id, open!.step, own);
-    const done = await (await show.resume(id)).result();
-    expect([done.status, bought()]).toEqual(["succeeded", 3]);
-    await show.close();
+    expect([(await resume()).status, bought()]).toEqual(["succeeded", 3]);
   });
 
   test("one id for two steps serves the first alone", async () => {
-    const { id, show, run, bought } = await world();
+    const { id, show, run, resume, bought } = await world();
     const ids: string[] = [];
     rewrite = (answer) => {
       if (!isSubmit(answer) || answer.body.model !== "image-1") return;
@@ -133,8 +121,7 @@ describe("an acknowledgement of something else", () => {
     const [open] = await show.unresolved(id);
     expect(open?.candidates.map(({ jobId }) => jobId)).toContain(ids[1]);
     await show.adopt(id, open!.step, ids[1]!);
-    expect((await (await show.resume(id)).result()).status).toBe("succeeded");
-    await show.close();
+    expect((await resume()).status).toBe("succeeded");
   });
 
   const stranger = async () => {
@@ -142,45 +129,37 @@ describe("an acknowledgement of something else", () => {
     const { jobId } = await client.submit({ model: "image-1", input: { prompt: "a castle of somebody else" } });
     return jobId;
   };
-  const boat = pipelineOf("boat", ({ job }) => ({
-    boat: job("boat", models.image, { prompt: "a red boat leaves the harbour" }),
-  }));
-  const sail = async ({ show, id }: Awaited<ReturnType<typeof world>>) =>
-    (await show.run(boat, {}, { id, outDir: join(folder, id) })).result();
-
   test("of a job with another prompt is not taken for its own, which is found [G3]", async () => {
     const foreign = await stranger();
-    const one = await world();
+    const { id, show, sail, resume, bought } = await world();
     let own: string | null = null;
     rewrite = (answer) => {
       if (!isSubmit(answer)) return;
       own = answer.body.job_id;
       answer.body.job_id = foreign;
     };
-    const result = await sail(one);
-    expect([result.status, result.pause?.reason]).toEqual(["paused", "unresolved"]);
-    expect([result.report.cost, Number(result.report.held) > 0]).toEqual(["0.00", true]);
-    const [open] = await one.show.unresolved(one.id);
+    const result = await sail();
+    expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { cost: "0.00" } });
+    expect(Number(result.report.held)).toBeGreaterThan(0);
+    const [open] = await show.unresolved(id);
     expect(open?.reason).toContain(`${foreign} ran with a prompt that differs from the request's`);
     expect([open?.certain, open?.candidates[0]?.jobId]).toEqual([own, own]);
-    expect((await (await one.show.resume(one.id)).result()).pause?.reason).toBe("unresolved");
-    await one.show.adopt(one.id, "boat", own);
-    expect([(await (await one.show.resume(one.id)).result()).status, one.bought()]).toEqual(["succeeded", 1]);
-    await one.show.close();
+    expect((await resume()).pause?.reason).toBe("unresolved");
+    await show.adopt(id, "boat", own);
+    expect([(await resume()).status, bought()]).toEqual(["succeeded", 1]);
   });
 
   test.each([
     ["made before it was sent", { created_at: "2020-01-01T00:00:00Z" }, "was created at 2020"],
     ["with a different key", { idempotency_key: "sr1_of_somebody" }, "does not have the idempotency key"],
   ])("of a job that was %s is left to a person, who may take it all the same", async (_, said, text) => {
-    const one = await world();
+    const { id, show, sail, resume, bought } = await world();
     rewrite = (answer) => isJob(answer) && Object.assign(answer.body, said);
-    expect((await sail(one)).pause?.reason).toBe("unresolved");
-    const [open] = await one.show.unresolved(one.id);
+    expect((await sail()).pause?.reason).toBe("unresolved");
+    const [open] = await show.unresolved(id);
     expect([open?.reason, open?.certain]).toEqual([expect.stringContaining(text), null]);
-    await one.show.adopt(one.id, "boat", /job_[\w-]+/.exec(open!.reason!)![0]);
-    expect([(await (await one.show.resume(one.id)).result()).status, one.bought()]).toEqual(["succeeded", 1]);
-    await one.show.close();
+    await show.adopt(id, "boat", /job_[\w-]+/.exec(open!.reason!)![0]);
+    expect([(await resume()).status, bought()]).toEqual(["succeeded", 1]);
   });
 
   test.each([
@@ -188,18 +167,17 @@ describe("an acknowledgement of something else", () => {
     ["put into a template", "Cinematic. A red boat, leaves the harbour! 4k", false],
     ["rewritten, as its model offers", "Dawn over the quay", true],
   ])("of a job whose prompt was %s is its own", async (_, prompt, isOffered) => {
-    const one = await world();
+    const { sail, bought } = await world();
     rewrite = (answer) => {
       if (isJob(answer)) answer.body.prompt = prompt;
       const properties = answer.path === "/models/image-1" ? answer.body.input_schema?.properties : undefined;
       if (isOffered && properties !== undefined) properties.enhance_prompt = { type: "boolean" };
     };
-    expect([(await sail(one)).status, one.bought()]).toEqual(["succeeded", 1]);
-    await one.show.close();
+    expect([(await sail()).status, bought()]).toEqual(["succeeded", 1]);
   });
 
   test("a malformed id is asked for again under the same key", async () => {
-    const { show, run, bought } = await world();
+    const { run, bought } = await world();
     let isFirst = true;
     rewrite = (answer) => {
       if (!isSubmit(answer) || !isFirst) return;
@@ -207,6 +185,5 @@ describe("an acknowledgement of something else", () => {
       answer.body.job_id = "../keys?x= y";
     };
     expect([(await run(1)).status, bought()]).toEqual(["succeeded", 2]);
-    await show.close();
   });
 });

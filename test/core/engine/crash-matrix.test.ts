@@ -1,24 +1,16 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { beforeAll, expect, test } from "vitest";
 import { stepKinds } from "../../../src/core/plan/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { points } from "../../support/sample.ts";
+import { builtInCatalog, newFolder, plainWav, points } from "../../support/engine.ts";
 import { factsOf, newWorld, runOnFakeService } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
 const catalog = builtInCatalog();
-let folder: string;
-let start: { readonly pipeline: typeof everyKind; readonly input: { readonly sample: string } };
-beforeAll(async () => {
-  folder = await fastFolder("crash-matrix-");
-  start = { pipeline: everyKind, input: { sample: join(folder, "sample.wav") } };
-  await writeFile(start.input.sample, plainWav(50));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
+const start = { pipeline: everyKind, input: { sample: join(folder, "sample.wav") } };
+beforeAll(() => writeFile(start.input.sample, plainWav(50)));
 
 /** One whole life of a run whose process dies at a boundary, counted from 1. */
 async function lifeWithDeathAt(point: number) {

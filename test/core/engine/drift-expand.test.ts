@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { attemptsOf, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { attemptsOf, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 interface Edit {
   readonly prompt?: (scene: string, index: number) => string;
@@ -26,77 +26,61 @@ const scenes = ({ prompt = (scene) => scene, name = "shots", question = "tell", 
     return { shots, poster: job("poster", models.image, { prompt: "poster", images: shots }) };
   });
 
-async function ran(): Promise<FakeShow> {
+async function ran() {
   const says = () => JSON.stringify({ scenes: ["boats", "gulls"] });
   const world = await openFakeShow({ says, varies: true });
   expect((await world.run(scenes())).status).toBe("succeeded");
-  return world;
+  const { show, resume } = world;
+  return {
+    ...world,
+    drift: (edit: Edit) => show.drift("x", scenes(edit)),
+    accepted: (edit: Edit) => resume({ acceptChanges: true, pipeline: scenes(edit) }),
+  };
 }
 
 describe("drift of steps that a value led to", () => {
   test("the same code asks for the same, expansions included", async () => {
-    const { clock, show } = await ran();
-    const drift = await during(clock, show.drift("x", scenes()));
-    expect(drift).toMatchObject({ isSame: true, stale: [] });
-    expect(drift.unchanged).toEqual(["story", "shots", "poster", "shots/shot-0", "shots/shot-1"]);
+    const unchanged = ["story", "shots", "poster", "shots/shot-0", "shots/shot-1"];
+    expect(await (await ran()).drift({})).toMatchObject({ isSame: true, stale: [], unchanged });
   });
 
   test("a change within makes that step and the dependents of the expansion stale; nothing else is rerun", async () => {
-    const world = await ran();
-    const changed = scenes({ prompt: (scene, index) => (index === 1 ? `${scene} at night` : scene) });
-    const drift = await during(world.clock, world.show.drift("x", changed));
-    expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.after])).toEqual([
-      ["shots/shot-1", "gulls at night"],
-    ]);
-    expect([...drift.stale].sort()).toEqual(["poster", "shots", "shots/shot-1"]);
-    expect(drift.totalMicros).toEqual({ min: 200_000, max: 200_000 });
-    const result = await world.resume({ acceptChanges: true, pipeline: changed });
+    const { drift, accepted, paidService } = await ran();
+    const edit: Edit = { prompt: (scene, index) => (index === 1 ? `${scene} at night` : scene) };
+    const { changed, stale, totalMicros } = await drift(edit);
+    expect(changed).toMatchObject([{ path: "shots/shot-1", fields: [{ after: "gulls at night" }] }]);
+    expect([[...stale].sort(), totalMicros.max]).toEqual([["poster", "shots", "shots/shot-1"], 200_000]);
+    const result = await accepted(edit);
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ story: 1, shots: 0, poster: 2, "shots/shot-0": 1, "shots/shot-1": 2 });
-    expect(world.paidService.chats.size).toBe(1);
-    expect(world.paidService.jobs.size).toBe(5);
+    expect([paidService.chats.size, paidService.jobs.size]).toEqual([1, 5]);
   });
 
   test("a renamed expansion keeps the results of its steps", async () => {
-    const world = await ran();
-    const renamed = scenes({ name: "pictures" });
-    const drift = await during(world.clock, world.show.drift("x", renamed));
-    expect(drift.renamed).toEqual([
-      { from: "shots", to: "pictures" },
-      { from: "shots/shot-0", to: "pictures/shot-0" },
-      { from: "shots/shot-1", to: "pictures/shot-1" },
-    ]);
-    expect(drift).toMatchObject({ stale: [], changed: [], added: [], removed: [] });
-    const result = await world.resume({ acceptChanges: true, pipeline: renamed });
-    expect(result.status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(3);
+    const { drift, accepted, paidService } = await ran();
+    const renamed = ["", "/shot-0", "/shot-1"].map((step) => ({ from: `shots${step}`, to: `pictures${step}` }));
+    const none = { stale: [], changed: [], added: [], removed: [] };
+    expect(await drift({ name: "pictures" })).toMatchObject({ renamed, ...none });
+    const result = await accepted({ name: "pictures" });
+    expect([result.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
     expect(attemptsOf(result)).toEqual({
-      story: 1,
-      pictures: 0,
-      poster: 1,
-      "pictures/shot-0": 1,
-      "pictures/shot-1": 1,
+      ...{ story: 1, pictures: 0, poster: 1, "pictures/shot-0": 1, "pictures/shot-1": 1 },
     });
   });
 
   test("a change of the value's source plans it again; unchanged steps keep their results", async () => {
-    const world = await ran();
-    const asked = scenes({ question: "tell it again" });
-    const drift = await during(world.clock, world.show.drift("x", asked));
-    expect(drift.stale).toEqual(["story", "shots", "poster"]);
-    const result = await world.resume({ acceptChanges: true, pipeline: asked });
-    expect(result.status).toBe("succeeded");
+    const { drift, accepted, paidService } = await ran();
+    const edit = { question: "tell it again" };
+    expect((await drift(edit)).stale).toEqual(["story", "shots", "poster"]);
+    const result = await accepted(edit);
+    expect([result.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
     // The answer is the same, and so are the pictures; the poster uses just what it used.
     expect(attemptsOf(result)).toEqual({ story: 2, shots: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 });
-    expect(world.paidService.jobs.size).toBe(3);
   });
 
   test("a builder that throws is a problem of the code; nothing is changed", async () => {
-    const world = await ran();
-    const broken = scenes({ fails: true });
-    const drift = await during(world.clock, world.show.drift("x", broken));
-    expect(drift.problems).toMatchObject([{ code: "build", step: "shots" }]);
-    const refused = world.resume({ pipeline: broken, acceptChanges: true });
-    await expect(refused).rejects.toThrow("The plan has 1 problem");
+    const { drift, accepted } = await ran();
+    expect((await drift({ fails: true })).problems).toMatchObject([{ code: "build", step: "shots" }]);
+    await expect(accepted({ fails: true })).rejects.toThrow("The plan has 1 problem");
   });
 });

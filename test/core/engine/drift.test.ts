@@ -2,54 +2,47 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { failed, file } from "../../../src/core/define/index.ts";
+import { file } from "../../../src/core/define/index.ts";
 import { fold } from "../../../src/core/journal/events.ts";
-import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import {
-  type OverBudgetError,
-  type Pipeline,
-  type PlanProblemsError,
-  pipeline,
-  type RunDocument,
-} from "../../../src/index.ts";
-import { during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
+import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { during, greyPng, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 /** face → poster → film, and a jingle beside them. */
-const film = (
-  edit: {
-    readonly poster?: string;
-    readonly faceName?: string;
-    readonly extra?: boolean;
-    readonly noJingle?: boolean;
-  } = {},
-) =>
+const film = ({ poster: prompt = "a poster", faceName = "face", extra = false, noJingle = false } = {}) =>
   pipelineOf("film", ({ job }) => {
-    const face = job(edit.faceName ?? "face", models.image, { prompt: "a face" });
-    const poster = job("poster", models.image, { prompt: edit.poster ?? "a poster", images: [face] });
+    const face = job(faceName, models.image, { prompt: "a face" });
+    const poster = job("poster", models.image, { prompt, images: [face] });
     const moving = job("film", models.image, { prompt: "moves", images: [poster] });
-    const jingle = edit.noJingle ? {} : { jingle: job("jingle", models.image, { prompt: "a jingle" }) };
-    const extra = edit.extra ? { extra: job("extra", models.image, { prompt: "an extra" }) } : {};
-    return { film: moving, ...jingle, ...extra };
+    const jingle = noJingle ? {} : { jingle: job("jingle", models.image, { prompt: "a jingle" }) };
+    const more = extra ? { extra: job("extra", models.image, { prompt: "an extra" }) } : {};
+    return { film: moving, ...jingle, ...more };
   });
 
-async function finished(world: FakeShow, budget?: string) {
-  const result = await world.run(film(), {}, { budget });
-  expect(result.status).toBe("succeeded");
-  return result;
+/** After a run that succeeded. */
+async function finished(budget?: string) {
+  const world = await openFakeShow();
+  expect((await world.run(film(), {}, { budget })).status).toBe("succeeded");
+  return world;
 }
 
-const attempts = (report: RunDocument) =>
-  Object.fromEntries(
-    report.steps.map(({ path, attempts: made }) => [path, made.map(({ n, cost }) => `${n}: ${cost}`)]),
-  );
+/** After a run that the wallet was too small for; it was filled since. */
+async function unfunded(balanceMicros = 150_000) {
+  const world = await openFakeShow({ balanceMicros });
+  const { pause } = await world.run(film(), {}, { concurrency: 1, startAnyway: true });
+  expect(pause?.reason).toBe("funds");
+  world.paidService.balanceMicros += 10_000_000;
+  return world;
+}
+
+/** Number and cost of each attempt, by step. */
+const attempts = ({ report }: RunResult) =>
+  Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.map(({ n, cost }) => `${n}: ${cost}`)]));
 
 describe("drift", () => {
   test("lists unchanged, changed (field by field), new, removed and stale steps with prices, and writes nothing", async () => {
-    const world = await openFakeShow();
-    await finished(world);
-    const { show, clock, journal, paidService } = world;
+    const { show, journal, paidService } = await finished();
     const before = await journal.read("x");
-    const drift = await during(clock, show.drift("x", film({ poster: "a blue poster", extra: true, noJingle: true })));
+    const drift = await show.drift("x", film({ poster: "a blue poster", extra: true, noJingle: true }));
     expect(drift).toMatchObject({
       isSame: false,
       unchanged: ["face", "film"],
@@ -62,11 +55,11 @@ describe("drift", () => {
       totalMicros: { min: 300_000, max: 300_000 },
       committedMicros: 400_000,
       seenThroughFirst: [],
+      prices: ["poster", "film", "extra"].map((step) => ({ step })),
     });
-    expect(drift.prices.map(({ step }) => step)).toEqual(["poster", "film", "extra"]);
     expect(await journal.read("x")).toEqual(before);
     expect(paidService.jobs.size).toBe(4);
-    expect(await during(clock, show.drift("x", film()))).toMatchObject({ isSame: true, stale: [], prices: [] });
+    expect(await show.drift("x", film())).toMatchObject({ isSame: true, stale: [], prices: [] });
   });
 
   test("an input is compared as it was parsed once, with what the schema fills in newly", async () => {
@@ -78,167 +71,117 @@ describe("drift", () => {
         }),
       });
     const dayOrText = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
-    const { show, clock, run } = await openFakeShow();
+    const { show, run } = await openFakeShow();
     await run(said({}), { name: "Ada", on: "2030-01-01" });
-    expect((await during(clock, show.drift("x", said({})))).isSame).toBe(true);
+    expect((await show.drift("x", said({}))).isSame).toBe(true);
     const more = { size: z.string().default("large") };
-    const [change] = (await during(clock, show.drift("x", said(more)))).changed;
+    const [change] = (await show.drift("x", said(more))).changed;
     expect(change?.path).toBe("made");
-  });
-
-  test("a changed condition makes the step stale", async () => {
-    const gated = (when: boolean) =>
-      pipelineOf("gated", ({ job }) => {
-        const a = job("a", models.image, { prompt: "a" });
-        const b = job("b", models.image, { prompt: "b" }, when ? { when: failed(a) } : {});
-        return { a, b };
-      });
-    const { show, clock, run } = await openFakeShow();
-    await run(gated(true));
-    const drift = await during(clock, show.drift("x", gated(false)));
-    expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["b", "when"]]);
-    expect(drift.stale).toEqual(["b"]);
   });
 });
 
-describe("a file that was uploaded", () => {
-  const sent = pipeline("sent", {
-    input: z.object({ picture: file("image") }),
-    build: ({ input, job, upload }) => ({
-      made: job("made", models.image, { prompt: "from it", images: [upload("picture", input.picture)] }),
-    }),
-  });
+const sent = pipeline("sent", {
+  input: z.object({ picture: file("image") }),
+  build: ({ input, job, upload }) => ({
+    made: job("made", models.image, { prompt: "from it", images: [upload("picture", input.picture)] }),
+  }),
+});
 
-  test("is compared by its bytes; one that is not there any more is what it was", async () => {
-    const world = await openFakeShow();
-    const { show, clock, outDir } = world;
-    const picture = join(outDir, "..", "picture.png");
-    await writeFile(picture, greyPng(512));
-    expect((await world.run(sent, { picture })).status).toBe("succeeded");
-    expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
-    await rm(picture);
-    expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
-    await writeFile(picture, Buffer.concat([greyPng(512), Buffer.from("more")]));
-    const drift = await during(clock, show.drift("x", sent));
-    expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["picture", "file"]]);
-    expect(drift.stale).toEqual(["picture", "made"]);
-    expect(await world.resume({ pipeline: sent, acceptChanges: true })).toMatchObject({
-      status: "succeeded",
-      cost: { usd: "0.20" },
-    });
-  });
+test("a file that was uploaded is compared by its bytes; one that is not there any more is what it was", async () => {
+  const world = await openFakeShow();
+  const { show, outDir } = world;
+  const picture = join(outDir, "..", "picture.png");
+  await writeFile(picture, greyPng(512));
+  expect((await world.run(sent, { picture })).status).toBe("succeeded");
+  expect((await show.drift("x", sent)).isSame).toBe(true);
+  await rm(picture);
+  expect((await show.drift("x", sent)).isSame).toBe(true);
+  await writeFile(picture, Buffer.concat([greyPng(512), Buffer.from("more")]));
+  const changed = [{ path: "picture", fields: [{ field: "file" }] }];
+  expect(await show.drift("x", sent)).toMatchObject({ changed, stale: ["picture", "made"] });
+  const done = await world.resume({ pipeline: sent, acceptChanges: true });
+  expect(done).toMatchObject({ status: "succeeded", cost: { usd: "0.20" } });
 });
 
 describe("resuming with changed code", () => {
   test("a run that rests stays paused for drift, says what differs, and spends nothing", async () => {
-    const world = await openFakeShow({ balanceMicros: 250_000 });
-    const { paidService } = world;
-    expect((await world.run(film(), {}, { concurrency: 1, startAnyway: true })).pause?.reason).toBe("funds");
-    paidService.balanceMicros += 10_000_000;
+    const { paidService, resume } = await unfunded(250_000);
     const [jobs, submits] = [paidService.jobs.size, paidService.submits];
     const changed = film({ poster: "a blue poster" });
-    const rests = await world.resume({ pipeline: changed });
-    expect(rests).toMatchObject({ status: "paused", pause: { reason: "drift" }, drift: { stale: ["poster", "film"] } });
-    expect(rests.pause?.message).toContain("changed: poster");
-    expect(rests.pause?.message).toContain("0.20 USD");
+    const message = expect.stringMatching(/changed: poster.*0\.20 USD/s);
+    expect(await resume({ pipeline: changed })).toMatchObject({
+      ...{ status: "paused", pause: { reason: "drift", message }, drift: { stale: ["poster", "film"] } },
+    });
     expect([paidService.jobs.size, paidService.submits]).toEqual([jobs, submits]);
-    const done = await world.resume({ pipeline: changed, acceptChanges: true });
+    const done = await resume({ pipeline: changed, acceptChanges: true });
     expect(done).toMatchObject({ status: "succeeded", drift: null });
-    const bodies = [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt);
-    expect(bodies.toSorted()).toEqual(expect.arrayContaining(["a blue poster", "a face", "a jingle", "moves"]));
+    const made = ["a blue poster", "a face", "a jingle", "moves"];
+    expect(paidService.prompts).toEqual(expect.arrayContaining(made));
   });
 
   test("a finished run is left as it is, and its result says what differs", async () => {
-    const world = await openFakeShow();
-    await finished(world);
-    const { paidService } = world;
-    const result = await world.resume({ pipeline: film({ extra: true }) });
+    const { paidService, resume } = await finished();
+    const result = await resume({ pipeline: film({ extra: true }) });
     expect(result).toMatchObject({ status: "succeeded", pause: null, drift: { added: ["extra"] } });
     expect(paidService.jobs.size).toBe(4);
   });
 
   test("with the changes accepted, only stale steps are rerun; what was paid before stays listed [G9]", async () => {
-    const world = await openFakeShow();
-    await finished(world);
-    const { paidService, journal } = world;
+    const { paidService, journal, resume } = await finished();
     const changed = film({ poster: "a blue poster", extra: true, noJingle: true });
     const source = { file: "/film.ts", exportName: "default" };
-    const result = await world.resume({ pipeline: changed, acceptChanges: true, source });
-    expect(result.status).toBe("succeeded");
-    expect(paidService.jobs.size).toBe(7);
-    expect(attempts(result.report)).toEqual({
-      face: ["1: 0.10"],
-      poster: ["1: 0.10", "2: 0.10"],
-      film: ["1: 0.10", "2: 0.10"],
-      extra: ["1: 0.10"],
-      jingle: ["1: 0.10"],
-    });
-    expect(result.cost.usd).toBe("0.70");
-    const ledger = await journal.ledger("x");
-    expect([ledger.settledMicros, ledger.heldMicros]).toEqual([paidService.chargedMicros, 0]);
+    const result = await resume({ pipeline: changed, acceptChanges: true, source });
+    expect(result).toMatchObject({ status: "succeeded", cost: { usd: "0.70" } });
+    const [once, twice] = [["1: 0.10"], ["1: 0.10", "2: 0.10"]];
+    expect(attempts(result)).toEqual({ face: once, poster: twice, film: twice, extra: once, jingle: once });
+    expect(await journal.ledger("x")).toEqual({ settledMicros: paidService.chargedMicros, heldMicros: 0 });
     expect(fold(await journal.read("x"))?.planned.source).toEqual(source);
     // The keys of all attempts differ.
-    expect(paidService.byKey.size).toBe(7);
+    expect([paidService.jobs.size, paidService.byKey.size]).toEqual([7, 7]);
   });
 
   test("a renamed step keeps its result and is not paid again", async () => {
-    const world = await openFakeShow();
-    await finished(world);
-    const { show, clock, paidService } = world;
+    const { show, paidService, resume } = await finished();
     const renamed = film({ faceName: "portrait" });
-    expect(await during(clock, show.drift("x", renamed))).toMatchObject({
+    expect(await show.drift("x", renamed)).toMatchObject({
       ...{ isSame: false, renamed: [{ from: "face", to: "portrait" }] },
       ...{ changed: [], stale: [], totalMicros: { min: 0, max: 0 } },
     });
-    const done = await world.resume({ pipeline: renamed, acceptChanges: true });
-    expect(done.status).toBe("succeeded");
-    expect(paidService.jobs.size).toBe(4);
-    expect(attempts(done.report)).toMatchObject({ portrait: ["1: 0.10"] });
-    const same = await during(clock, show.drift("x", renamed));
-    expect(same.isSame).toBe(true);
+    const done = await resume({ pipeline: renamed, acceptChanges: true });
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 4]);
+    expect(attempts(done)).toMatchObject({ portrait: ["1: 0.10"] });
+    expect((await show.drift("x", renamed)).isSame).toBe(true);
     // The old name stands for that history: another step cannot take it.
     const taken = pipelineOf("film", ({ job }) => ({ face: job("face", models.image, { prompt: "another" }) }));
-    const error: PlanProblemsError = await during(
-      clock,
-      show.resume("x", { pipeline: taken, acceptChanges: true }).catch((e) => e),
-    );
-    expect(error.problems).toMatchObject([{ code: "name-taken", step: "face" }]);
+    const problems = [{ code: "name-taken", step: "face" }];
+    await expect(resume({ pipeline: taken, acceptChanges: true })).rejects.toMatchObject({ problems });
   });
 
   test("beyond the budget, nothing is reset and nothing is spent", async () => {
-    const world = await openFakeShow();
-    await finished(world, "0.50");
-    const { show, clock, journal, paidService } = world;
+    const { journal, paidService, resume } = await finished("0.50");
     const before = await journal.read("x");
-    const changed = film({ poster: "blue" });
-    const pay = (budget?: string) =>
-      during(clock, show.resume("x", { pipeline: changed, acceptChanges: true, budget }));
-    const error: OverBudgetError = await pay().catch((e) => e);
-    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 600_000, budgetMicros: 500_000 });
-    expect(await journal.read("x")).toEqual(before);
-    expect(paidService.jobs.size).toBe(4);
-    const run = await pay("0.60");
-    expect((await during(clock, run.result())).cost.usd).toBe("0.60");
+    const how = { pipeline: film({ poster: "blue" }), acceptChanges: true };
+    const over = { code: "OVER_BUDGET", quoteMicros: 600_000, budgetMicros: 500_000 };
+    await expect(resume(how)).rejects.toMatchObject(over);
+    expect([await journal.read("x"), paidService.jobs.size]).toEqual([before, 4]);
+    expect((await resume({ ...how, budget: "0.60" })).cost.usd).toBe("0.60");
   });
 
   test("without comparison, the code only supplies functions, and the run continues as planned", async () => {
-    const world = await openFakeShow({ balanceMicros: 150_000 });
-    const { paidService } = world;
-    await world.run(film(), {}, { concurrency: 1, startAnyway: true });
-    paidService.balanceMicros += 10_000_000;
+    const { paidService, resume } = await unfunded();
     const other = film({ poster: "a blue poster" });
-    expect(await world.resume({ pipeline: other, compare: false })).toMatchObject({ status: "succeeded", drift: null });
-    expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).not.toContain("a blue poster");
+    expect(await resume({ pipeline: other, compare: false })).toMatchObject({ status: "succeeded", drift: null });
+    expect(paidService.prompts).not.toContain("a blue poster");
   });
 
   test("code that cannot be planned is told, and the run rests", async () => {
-    const world = await openFakeShow({ balanceMicros: 150_000 });
-    await world.run(film(), {}, { concurrency: 1, startAnyway: true });
+    const { resume } = await unfunded();
     const broken = pipelineOf("film", ({ job }) => ({ a: job("a", "no-such-model", { prompt: "a" }) }));
-    const result = await world.resume({ pipeline: broken });
-    expect(result.pause).toMatchObject({ reason: "drift" });
-    expect(result.pause?.message).toContain("no-such-model");
-    expect(result.drift?.problems[0]?.code).toBe("unknown-model");
+    const pause = { reason: "drift", message: expect.stringContaining("no-such-model") };
+    expect(await resume({ pipeline: broken })).toMatchObject({
+      pause,
+      drift: { problems: [{ code: "unknown-model" }] },
+    });
   });
 });
 
@@ -267,11 +210,8 @@ describe("changes while jobs are on the service", () => {
     expect(paidService.jobs.size).toBe(2);
     // The face changes while it is made, and the jingle is gone while it is made.
     const other = pipelineOf("film", ({ job }) => ({ face: job("face", models.image, { prompt: "another face" }) }));
-    const drift = await during(clock, show.drift("x", other));
-    expect(drift).toMatchObject({
-      stale: ["face"],
-      removed: ["poster", "film", "jingle"],
-      seenThroughFirst: ["face", "jingle"],
+    expect(await show.drift("x", other)).toMatchObject({
+      ...{ stale: ["face"], removed: ["poster", "film", "jingle"], seenThroughFirst: ["face", "jingle"] },
     });
     const run = await during(clock, show.resume("x", { pipeline: other, acceptChanges: true }));
     const ending = run.result();
@@ -285,19 +225,12 @@ describe("changes while jobs are on the service", () => {
     releaseEvery(60_000);
     const result = await during(clock, ending);
     await watching;
-    expect(result.status).toBe("succeeded");
-    expect(paidService.jobs.size).toBe(3);
-    expect(attempts(result.report)).toEqual({
-      face: ["1: 0.10", "2: 0.10"],
-      poster: [],
-      film: [],
-      jingle: ["1: 0.10"],
-    });
-    const jingle = stepOf(result, "jingle");
-    expect(jingle).toMatchObject({ removed: true, outputs: [{ sha256: expect.any(String) }] });
-    expect(seen.indexOf("run.replanned")).toBeGreaterThan(
-      seen.lastIndexOf("job.completed", seen.indexOf("run.replanned")),
-    );
+    expect([result.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
+    expect(attempts(result)).toEqual({ face: ["1: 0.10", "2: 0.10"], poster: [], film: [], jingle: ["1: 0.10"] });
+    const outputs = [{ sha256: expect.any(String) }];
+    expect(stepOf(result, "jingle")).toMatchObject({ removed: true, outputs });
+    const completed = seen.slice(0, seen.indexOf("run.replanned")).filter((type) => type === "job.completed");
+    expect(completed).toHaveLength(2);
   });
 
   test("interrupted meanwhile, the run rests where it was, and taking the changes up again goes on from there", async () => {
@@ -314,14 +247,9 @@ describe("changes while jobs are on the service", () => {
     const ending = again.result();
     releaseEvery(10_000);
     const result = await during(clock, ending);
-    expect(result.status).toBe("succeeded");
-    expect(attempts(result.report)).toEqual({
-      face: ["1: 0.10"],
-      poster: ["1: 0.10"],
-      film: ["1: 0.10"],
-      jingle: ["1: 0.10"],
-    });
-    expect(paidService.jobs.size).toBe(4);
+    expect([result.status, paidService.jobs.size]).toEqual(["succeeded", 4]);
+    const once = ["1: 0.10"];
+    expect(attempts(result)).toEqual({ face: once, poster: once, film: once, jingle: once });
   });
 
   test("are applied too when only those jobs were left of the run", async () => {
@@ -331,10 +259,7 @@ describe("changes while jobs are on the service", () => {
     releaseEvery(10_000);
     const result = await during(clock, run.result());
     expect(result.status).toBe("succeeded");
-    expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual([
-      "a face",
-      "another face",
-    ]);
-    expect(attempts(result.report)).toEqual({ face: ["1: 0.10", "2: 0.10"] });
+    expect(paidService.prompts).toEqual(["a face", "another face"]);
+    expect(attempts(result)).toEqual({ face: ["1: 0.10", "2: 0.10"] });
   });
 });

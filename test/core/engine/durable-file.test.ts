@@ -1,35 +1,15 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { temporaryPath, temporaryTag, writeDurably } from "../../../src/core/kit/files.ts";
 import { testNeeding } from "../../support/absence.ts";
-
-const root = mkdtempSync(join(tmpdir(), "durable-file-"));
-afterAll(() => rmSync(root, { recursive: true }));
-let made = 0;
-function emptyFolder(): string {
-  const folder = join(root, `${made++}`);
-  mkdirSync(folder);
-  return folder;
-}
+import { newFolder } from "../../support/temporary-folder.ts";
 
 describe("A file that somebody named", () => {
   test("is replaced as a whole, keeps its mode, and nothing else stays beside it", async () => {
-    const folder = emptyFolder();
+    const folder = newFolder();
     const path = join(folder, "page.html");
     await writeDurably(path, "one");
     chmodSync(path, 0o640);
@@ -46,7 +26,7 @@ describe("A file that somebody named", () => {
   });
 
   test("that is a folder, or lies where none is, is refused by its own name", async () => {
-    const folder = emptyFolder();
+    const folder = newFolder();
     await expect(writeDurably(folder, "x")).rejects.toMatchObject({ code: "EISDIR", path: folder });
     const nowhere = join(folder, "none", "page.html");
     const refused = await writeDurably(nowhere, "x").catch((error: Error) => error);
@@ -64,14 +44,14 @@ const noDevice = {
 } as const;
 
 testNeeding(process.getuid?.() === 0 ? null : noDevice)("a device that is written to stays a device", async () => {
-  const device = join(emptyFolder(), "full");
+  const device = join(newFolder(), "full");
   execFileSync("mknod", [device, "c", "1", "7"]);
   await expect(writeDurably(device, "x")).rejects.toMatchObject({ code: "ENOSPC" });
   expect(lstatSync(device).isCharacterDevice()).toBe(true);
 });
 
 test("a named file of a run does not take the place of a pipe or a device, which is said", async () => {
-  const folder = emptyFolder();
+  const folder = newFolder();
   const media = await openMediaStore(join(folder, "media"));
   const { sha256 } = await media.put({ bytes: Buffer.from("a picture") });
   const pipe = join(folder, "a.png");
