@@ -88,11 +88,7 @@ test(
         for (const { at: any, isDecided } of sequence) {
           const at = any % lines.length;
           const version = versions[at]! + 1;
-          const how = {
-            pipeline: of,
-            acceptChanges: true,
-            edit: { [`speech-${at}`]: { text: words(at, version) } },
-          };
+          const how = { pipeline: of, acceptChanges: true, edit: { [`speech-${at}`]: { text: words(at, version) } } };
           const undecided = isDecided ? null : await ended(how).catch((error: { code: string }) => error);
           if (undecided !== undefined) {
             // What a local function would still say has to be decided.

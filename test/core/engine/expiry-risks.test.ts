@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { pipeline } from "../../../src/index.ts";
@@ -25,21 +24,17 @@ const gated = (keep: boolean) =>
 describe("a quote warns of assets that may expire", () => {
   test("when what uses them waits for a person, and says whether a copy heals that", async () => {
     const { show } = await openFakeShow();
-    const lost = (await show.quote(gated(false), {})).risks;
     // c uses what is made after the decision, free what is made before but does not wait for it.
-    expect(lost.map(({ step, uses, heals }) => ({ step, uses, heals }))).toEqual([
-      { step: "b", uses: "a", heals: false },
-    ]);
-    expect(lost[0]?.why).toContain("b waits for the decision look");
-    expect((await show.quote(gated(true), {})).risks).toMatchObject([{ step: "b", uses: "a", heals: true }]);
+    const lost = { step: "b", uses: "a", why: expect.stringContaining("b waits for the decision look") };
+    expect((await show.quote(gated(false), {})).risks).toMatchObject([{ ...lost, heals: false }]);
+    expect((await show.quote(gated(true), {})).risks).toMatchObject([{ ...lost, heals: true }]);
   });
 
   test("when the run takes longer than the service keeps them", async () => {
     const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(20 * 3_600_000, resolve)),
     });
-    const { show, clock } = world;
-    const outDir = join(world.outDir, "one");
+    const { show, clock, outDir } = world;
     const first = await during(clock, show.run(many, { count: 1 }, { outDir }));
     await clock.advance(60_000);
     clock.suspend(20 * 3_600_000);
@@ -50,9 +45,8 @@ describe("a quote warns of assets that may expire", () => {
       for (let i = 0; i < 4; i++) last = job(`x${i}`, models.image, { prompt: `${i}`, images: [last] });
       return { b: job("b", models.image, { prompt: "b", images: [a, last] }) };
     });
-    const { risks } = await show.quote(slow, {});
-    expect(risks.map(({ step, uses }) => ({ step, uses }))).toEqual([{ step: "b", uses: "a" }]);
-    expect(risks[0]?.why).toContain("about 100 h after a is submitted");
+    const why = expect.stringContaining("about 100 h after a is submitted");
+    expect((await show.quote(slow, {})).risks).toMatchObject([{ step: "b", uses: "a", why }]);
   });
 
   test("and of nothing in a short run without decisions", async () => {

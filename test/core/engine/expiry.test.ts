@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ConnectionError, DownloadError, type Priority } from "../../../src/core/api/index.ts";
-import { type Client, createMemoryJournal, openShowrunner, type RunResult } from "../../../src/index.ts";
+import { openShowrunner, type RunResult } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { apiError, during, FakePaidService, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
+import { attemptsOf, during, eventsOf, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "expiry-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -49,101 +47,90 @@ describe("An approval that takes longer than the service keeps what it shows", (
     return paused;
   }
 
+  /** Approved by another process, which then goes on. */
+  async function approved(name: string) {
+    const show = await open(name);
+    await show.approve("x", "look");
+    const done = await (await show.resume("x")).result();
+    const events: string[] = [];
+    for await (const { event } of show.events("x")) events.push(event.type);
+    await show.close();
+    return { done, events };
+  }
+
   test("is healed from the copy: uploaded again for free, once, and nothing is paid again [G17]", async () => {
     const paused = await waitTooLong("copied", true);
     const completedAt = Date.parse(paused.report.steps[0]?.finished_at ?? "");
-    expect(paused.report.expiring).toMatchObject([
-      { step: "face", index: 0, needed_by: ["look", "poster"], copied: true },
-    ]);
+    const expiring = { step: "face", index: 0, needed_by: ["look", "poster"], copied: true };
+    expect(paused.report.expiring).toMatchObject([expiring]);
     const { expires_at } = paused.report.expiring[0]!;
     expect(Math.abs(Date.parse(expires_at) - completedAt - 24 * hourMs)).toBeLessThan(hourMs);
     const before = service.stats();
 
-    const show = await open("copied");
-    await show.approve("x", "look");
-    const done = await (await show.resume("x")).result();
-    const uploads = before.requests["POST /files"]?.["201"] ?? 0;
-    expect(done.status).toBe("succeeded");
-    expect(service.stats().jobs_created).toBe(3);
+    const { done, events } = await approved("copied");
+    const { jobs_created, charged_micros, requests } = service.stats();
+    expect([done.status, done.report.expiring, jobs_created]).toEqual(["succeeded", [], 3]);
     // The poster costs what the card did, and is all that is charged after the wait.
-    expect(service.stats().charged_micros).toBe(2 * before.charged_micros - faceMicros);
-    expect(service.stats().requests["POST /files"]?.["201"]).toBe(uploads + 1);
-    expect(done.report.steps.map(({ attempts }) => attempts.length)).toEqual([1, 0, 1, 1]);
-    expect(done.report.expiring).toEqual([]);
-    const events: string[] = [];
-    for await (const { event } of show.events("x")) events.push(event.type);
+    expect(charged_micros).toBe(2 * before.charged_micros - faceMicros);
+    expect(requests["POST /files"]?.["201"]).toBe((before.requests["POST /files"]?.["201"] ?? 0) + 1);
+    expect(attemptsOf(done)).toEqual({ face: 1, look: 0, poster: 1, card: 1 });
     expect(events).toContain("output.lapsed");
-    expect(service.stats().requests["POST /models/{model}/jobs"]?.["400"]).toBeUndefined();
-    await show.close();
+    expect(requests["POST /models/{model}/jobs"]?.["400"]).toBeUndefined();
   });
 
   test("skips its dependents when there is no copy, as announced; nothing is paid again [G13]", async () => {
     const paused = await waitTooLong("uncopied", false);
     expect(paused.report.expiring).toMatchObject([{ step: "face", needed_by: ["look", "poster"], copied: false }]);
     const charged = service.stats().charged_micros;
-    const show = await open("uncopied");
-    await show.approve("x", "look");
-    const done = await (await show.resume("x")).result();
-    expect(done.status).toBe("partial");
-    const poster = stepOf(done, "poster");
-    expect(poster).toMatchObject({ status: "skipped", attempts: [] });
-    expect(poster?.reason).toContain("expired");
-    expect(service.stats().charged_micros).toBe(charged);
-    await show.close();
+    const { done } = await approved("uncopied");
+    expect([done.status, service.stats().charged_micros]).toEqual(["partial", charged]);
+    const reason = expect.stringContaining("expired");
+    expect(stepOf(done, "poster")).toMatchObject({ status: "skipped", attempts: [], reason });
   });
 });
 
-describe("Outputs that are not here yet", () => {
-  const three = pipelineOf("three", ({ job }) => {
-    const all = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
-    return { next: job("next", models.image, { prompt: "next", images: all }), all };
-  });
+const three = pipelineOf("three", ({ job }) => {
+  const all = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+  return { next: job("next", models.image, { prompt: "next", images: all }), all };
+});
 
-  test("are downloaded before any new submit, the first to expire first [G12]", async () => {
-    const clock = new SimulatedClock();
-    let made = 0;
-    // One after the other, so that their outputs have different ages.
-    const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
-    const paidService = new FakePaidService({ catalog: builtInCatalog(), sleep });
-    paidService.now = () => clock.now();
-    const journal = createMemoryJournal({ now: () => clock.now() });
-    const client = paidService.client();
-    let full = true;
-    const priorities: { readonly what: string; readonly priority: number }[] = [];
-    const levelOf = (priority: Priority = 0) => (typeof priority === "number" ? priority : priority.level);
-    const download: Client["download"] = (source, path, options) => {
-      if (full) return Promise.reject(new ConnectionError("the network is down", { sent: false }));
-      priorities.push({ what: JSON.stringify(source), priority: levelOf(options?.priority) });
-      return client.download(source, path, options);
-    };
-    const submit: Client["submit"] = (request, options) => {
-      priorities.push({ what: "submit", priority: levelOf(options?.priority) });
-      return client.submit(request, options);
-    };
-    const show = await openShowrunner({
-      client: { ...client, download, submit },
-      ...{ journal, clock, mediaDir: join(folder, "three") },
-    });
-    const patient = { concurrency: 1, giveUpAfterMs: Number.POSITIVE_INFINITY };
-    const run = await show.run(three, {}, { id: "x", outDir: join(folder, "three-out"), ...patient });
-    clock.setTimer(35 * minuteMs, () => void run.stop());
-    const stopped = await during(clock, run.result());
-    expect(stopped.pause?.reason).toBe("stopped");
-    // A stop fetches nothing: what is only on the service is listed, the first to go first.
-    const waiting = stopped.report.expiring.filter(({ copied }) => !copied);
-    expect(waiting.length).toBe(2);
-    expect([...waiting].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))).toEqual(waiting);
-
-    full = false;
-    priorities.length = 0;
-    const done = await during(clock, (await show.resume("x")).result());
-    expect(done.status).toBe("succeeded");
-    const submits = priorities.filter(({ what }) => what === "submit").map(({ priority }) => priority);
-    const downloads = priorities.filter(({ what }) => what !== "submit").map(({ priority }) => priority);
-    expect(downloads.length).toBe(4);
-    expect(Math.min(...downloads)).toBeGreaterThan(Math.max(...submits));
-    expect(downloads[0]).not.toBe(downloads[1]);
+test("Outputs that are not here yet are downloaded before any new submit, the first to expire first [G12]", async () => {
+  const clock = new SimulatedClock();
+  let made = 0;
+  // One after the other, so that their outputs have different ages.
+  const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
+  let full = true;
+  let [submits, downloads]: [number[], number[]] = [[], []];
+  const levelOf = (priority: Priority = 0) => (typeof priority === "number" ? priority : priority.level);
+  const { show, outDir, resume } = await openFakeShow({
+    ...{ clock, sleep },
+    client: ({ download, submit }) => ({
+      download: (source, path, options) => {
+        if (full) return Promise.reject(new ConnectionError("the network is down", { sent: false }));
+        downloads.push(levelOf(options?.priority));
+        return download(source, path, options);
+      },
+      submit: (request, options) => {
+        submits.push(levelOf(options?.priority));
+        return submit(request, options);
+      },
+    }),
   });
+  const patient = { concurrency: 1, giveUpAfterMs: Number.POSITIVE_INFINITY };
+  const run = await show.run(three, {}, { id: "x", outDir, ...patient });
+  clock.setTimer(35 * minuteMs, () => void run.stop());
+  const stopped = await during(clock, run.result());
+  expect(stopped.pause?.reason).toBe("stopped");
+  // A stop fetches nothing: what is only on the service is listed, the first to go first.
+  const waiting = stopped.report.expiring.filter(({ copied }) => !copied);
+  expect(waiting.length).toBe(2);
+  expect([...waiting].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))).toEqual(waiting);
+
+  full = false;
+  [submits, downloads] = [[], []];
+  expect([(await resume()).status, downloads.length]).toEqual(["succeeded", 4]);
+  expect(Math.min(...downloads)).toBeGreaterThan(Math.max(...submits));
+  expect(downloads[0]).not.toBe(downloads[1]);
 });
 
 describe("An output that the service says it does not have", () => {
@@ -165,7 +152,7 @@ describe("An output that the service says it does not have", () => {
         },
       }),
     });
-    return { ...world, at, paper: world.paidService };
+    return { ...world, at };
   }
 
   const one = pipelineOf("one", ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }));
@@ -174,23 +161,22 @@ describe("An output that the service says it does not have", () => {
     "%s: is missing everywhere until a plain resume fetches it",
     async (_, refuse) => {
       let refusal: Error | null = refuse();
-      const { show, clock, at, paper, resume, run } = await openRefusing(() => refusal);
+      const { show, clock, at, paidService, resume, run } = await openRefusing(() => refusal);
       const paused = await run(one);
       const isCertain = refusal instanceof DownloadError && refusal.reason === "refused";
       const askedForMs = at.at(-1)! - at[0]!;
       if (isCertain) expect(at.length).toBe(1);
       else expect([askedForMs >= 2 * minuteMs, askedForMs < 3 * minuteMs, at.length > 4]).toEqual([true, true, true]);
       expect(paused.pause?.reason).toBe("files");
-      const { status, steps, expiring, message, next } = await show.show("x");
       const until = new Date(clock.now() + 24 * hourMs).toISOString().slice(0, 10);
-      expect(status).toBe("paused");
-      expect(message).toMatch(new RegExp(`^a: output 0 was not downloaded.*${until}.*for free: showrunner resume x$`));
-      expect(next?.command).toBe("showrunner resume x");
-      expect(expiring).toMatchObject([{ step: "a", index: 0, copied: false }]);
-      expect(steps[0]).toMatchObject({ status: "running", finished_at: null });
+      const message = new RegExp(`^a: output 0 was not downloaded.*${until}.*for free: showrunner resume x$`);
+      expect(await show.show("x")).toMatchObject({
+        ...{ status: "paused", message: expect.stringMatching(message), next: { command: "showrunner resume x" } },
+        expiring: [{ step: "a", index: 0, copied: false }],
+        steps: [{ status: "running", finished_at: null }],
+      });
       refusal = null;
-      const done = await resume();
-      expect([done.status, paper.jobs.size]).toEqual(["succeeded", 1]);
+      expect([(await resume()).status, paidService.jobs.size]).toEqual(["succeeded", 1]);
       expect((await show.show("x")).steps[0]).toMatchObject({ status: "succeeded", reason: null });
     },
   );
@@ -199,43 +185,39 @@ describe("An output that the service says it does not have", () => {
     const { show, clock, run, resume } = await openRefusing(() => apiError(404, "NOT_FOUND"));
     await run(one);
     await clock.advance(24 * hourMs);
-    const done = await resume();
-    expect(done.status).toBe("failed");
-    const { message, next, expiring } = await show.show("x");
-    expect(message).toBe("a: output 0 expired on the service before it was downloaded");
-    expect(next).toEqual({
-      command: "showrunner resume x --rerun a",
-      note: "reruns the steps whose outputs expired before they were downloaded; each is charged again",
+    expect((await resume()).status).toBe("failed");
+    expect(await show.show("x")).toMatchObject({
+      message: "a: output 0 expired on the service before it was downloaded",
+      next: {
+        command: "showrunner resume x --rerun a",
+        note: "reruns the steps whose outputs expired before they were downloaded; each is charged again",
+      },
+      expiring: [],
     });
-    expect(expiring).toEqual([]);
   });
 
   test("does not expire because a proxy answers in the service's place", async () => {
     let refusal: Error | null = apiError(413, "UNKNOWN", {}, false);
-    const { clock, paper, run, resume } = await openRefusing(() => refusal);
+    const { clock, paidService, run, resume } = await openRefusing(() => refusal);
     await run(one);
     await clock.advance(24 * hourMs);
     expect((await resume()).pause?.reason).toBe("files");
     refusal = null;
-    expect([(await resume()).status, paper.jobs.size]).toEqual(["succeeded", 1]);
+    expect([(await resume()).status, paidService.jobs.size]).toEqual(["succeeded", 1]);
   });
 
   test("still feeds its dependents, and is downloaded when the run is resumed", async () => {
     let refusal: Error | null = apiError(404, "NOT_FOUND");
-    const { show, paper: paidService, run, resume } = await openRefusing(() => refusal);
-    const paused = await run(gated(true));
-    expect(paused.pause?.reason).toBe("approval");
-    expect(paidService.jobs.size).toBe(2);
+    const world = await openRefusing(() => refusal);
+    const paused = await world.run(gated(true));
+    expect([paused.pause?.reason, world.paidService.jobs.size]).toEqual(["approval", 2]);
     refusal = null;
-    await show.approve("x", "look");
-    const done = await resume();
-    expect(done.status).toBe("succeeded");
-    const downloaded: string[] = [];
-    for await (const { event } of show.events("x")) {
-      if (event.type === "output.downloaded") downloaded.push(event.step);
-      expect(event.type).not.toBe("output.expired");
-    }
+    await world.show.approve("x", "look");
+    expect((await world.resume()).status).toBe("succeeded");
+    const events = await eventsOf(world);
+    const downloaded = events.flatMap((event) => (event.type === "output.downloaded" ? [event.step] : []));
     expect(downloaded.sort()).toEqual(["card", "face", "poster"]);
+    expect(events.map(({ type }) => type)).not.toContain("output.expired");
   });
 
   test("is waited for by the pipeline's own code that reads it", async () => {
@@ -244,11 +226,10 @@ describe("An output that the service says it does not have", () => {
       return { seen: task("look", { a }, () => "seen").value };
     });
     let refusal: Error | null = apiError(404, "NOT_FOUND");
-    const { paper, run, resume } = await openRefusing(() => refusal);
-    const paused = await run(read);
-    expect(paused.pause?.reason).toBe("files");
+    const { paidService, run, resume } = await openRefusing(() => refusal);
+    expect((await run(read)).pause?.reason).toBe("files");
     refusal = null;
     const done = await resume({ pipeline: read });
-    expect([done.status, done.outputs, paper.jobs.size]).toEqual(["succeeded", { seen: "seen" }, 1]);
+    expect([done.status, done.outputs, paidService.jobs.size]).toEqual(["succeeded", { seen: "seen" }, 1]);
   });
 });

@@ -1,12 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { models } from "../../../recipes/models.ts";
 import { JournalDiskFullError, JournalIoError } from "../../../src/core/journal/errors.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
-import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import {
   type Client,
   createMemoryJournal,
@@ -17,23 +14,19 @@ import {
   type RunResult,
   type TaskContext,
 } from "../../../src/index.ts";
-import { startLocalService } from "../../../src/local-service/index.ts";
+import { start } from "../../local-service/support/service.ts";
 import { describeNeeding } from "../../support/absence.ts";
-import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { builtInCatalog, during, greyPng, isFull, models, pipelineOf, points, stepOf } from "../../support/engine.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
-import { during } from "../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
-import { stepOf } from "../../support/run-facts.ts";
-import { isFull, points } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { fillDisk, noSmallDisk, smallDisk } from "../../support/small-disk.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { startSpender } from "./fixtures/swapped-disk.ts";
 
 const longMs = 300_000;
-const folder = mkdtempSync(join(tmpdir(), "failing-disk-"));
+const folder = newFolder();
 const sample = join(folder, "start.png");
 beforeAll(() => writeFileSync(sample, greyPng(512)));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A picture and one made from it; only the second is fetched. */
 const show = pipelineOf("disk", ({ job }) => {
@@ -83,12 +76,7 @@ interface Breakage {
 }
 
 const breakages: readonly Breakage[] = [
-  {
-    name: "full",
-    kept: false,
-    code: "JOURNAL_DISK_FULL",
-    error: () => new JournalDiskFullError("x", "No room is left."),
-  },
+  { name: "full", kept: false, code: "JOURNAL_DISK_FULL", error: () => new JournalDiskFullError("x", "It is full.") },
   { name: "failing, with nothing written", kept: false, code: "JOURNAL_IO", error: ioError },
   { name: "failing in fsync, with everything written", kept: true, code: "JOURNAL_IO", error: ioError },
 ];
@@ -104,7 +92,7 @@ async function world(name: string) {
   const home = join(folder, name);
   const open = (store: JournalStore, client: Client = paidService.client()) =>
     openShowrunner({ client, journal: store, clock, mediaDir: join(home, "media") });
-  return { clock, paper: paidService, journal, outDir: join(home, "out"), open };
+  return { clock, paidService, journal, outDir: join(home, "out"), open };
 }
 
 /** What must be the same however the disk behaved. */
@@ -113,67 +101,58 @@ function essence({ status, cost, report }: RunResult) {
   return { status, cost: cost.usd, held: report.held, outputs };
 }
 
-describe("A journal on a disk that breaks at any write", () => {
-  test.each(breakages)(
-    "($name) stops the run before paying for anything else; it resumes once mended [G41]",
-    async (how) => {
-      const calm = await world(`calm-${how.name}`);
-      const watched = new BreakingJournal(calm.journal, Number.POSITIVE_INFINITY, how);
-      const run = await (await calm.open(watched.store)).run(show, {}, { id: "x", outDir: calm.outDir });
-      const expected = essence(await during(calm.clock, run.result()));
-      expect(expected).toMatchObject({ status: "succeeded", cost: "0.20", held: "0.00" });
-      expect(watched.writes).toBeGreaterThanOrEqual(12);
-      console.log(`journal ${how.name}: ${watched.writes} writes, each failed once`);
+test.each(breakages)(
+  "A journal on a disk that breaks at any write ($name) stops the run before paying for anything else; it resumes once mended [G41]",
+  async (how) => {
+    const calm = await world(`calm-${how.name}`);
+    const watched = new BreakingJournal(calm.journal, Number.POSITIVE_INFINITY, how);
+    const run = await (await calm.open(watched.store)).run(show, {}, { id: "x", outDir: calm.outDir });
+    const expected = essence(await during(calm.clock, run.result()));
+    expect(expected).toMatchObject({ status: "succeeded", cost: "0.20", held: "0.00" });
+    expect(watched.writes).toBeGreaterThanOrEqual(12);
+    console.log(`journal ${how.name}: ${watched.writes} writes, each failed once`);
 
-      for (const at of points(watched.writes, 8)) {
-        const { clock, paper: paidService, journal, outDir, open } = await world(`${how.name}-${at}`);
-        const breaking = new BreakingJournal(journal, at, how);
-        const runner = await open(breaking.store);
-        const begin = async () => (await runner.run(show, {}, { id: "x", outDir })).result();
-        const outcome = await during(
-          clock,
-          begin().catch((error) => error),
-        );
-        if (outcome instanceof Error) expect(outcome, `write ${at}`).toMatchObject({ code: how.code });
-        const exists = (await journal.run("x")) !== null;
-        const events = exists ? await journal.read("x") : [];
-        const intents = events.filter(({ event }) => event.type === "job.submit.intended").length;
-        expect(paidService.submits, `write ${at}: nothing is sent that is not written down`).toBeLessThanOrEqual(
-          intents,
-        );
+    for (const at of points(watched.writes, 8)) {
+      const { clock, paidService, journal, outDir, open } = await world(`${how.name}-${at}`);
+      const breaking = new BreakingJournal(journal, at, how);
+      const runner = await open(breaking.store);
+      const begin = async () => (await runner.run(show, {}, { id: "x", outDir })).result();
+      const beginning = begin().catch((error) => error);
+      const outcome = await during(clock, beginning);
+      if (outcome instanceof Error) expect(outcome, `write ${at}`).toMatchObject({ code: how.code });
+      const exists = (await journal.run("x")) !== null;
+      const events = exists ? await journal.read("x") : [];
+      const intents = events.filter(({ event }) => event.type === "job.submit.intended").length;
+      expect(paidService.submits, `write ${at}: sent, and not written down`).toBeLessThanOrEqual(intents);
 
-        // The same process goes on, on the same journal, without waiting for any lease.
-        breaking.broken = false;
-        const goOn = async () => (exists ? (await runner.resume("x")).result() : begin());
-        const resumed = await during(clock, goOn());
-        expect(essence(resumed), `write ${at}`).toEqual(expected);
-        expect(paidService.jobs.size, `write ${at}`).toBe(jobs);
-        expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: paidService.chargedMicros });
-      }
-    },
-    longMs,
-  );
-});
+      // The same process goes on, on the same journal, without waiting for any lease.
+      breaking.broken = false;
+      const goOn = async () => (exists ? (await runner.resume("x")).result() : begin());
+      const resumed = await during(clock, goOn());
+      expect(essence(resumed), `write ${at}`).toEqual(expected);
+      expect(paidService.jobs.size, `write ${at}`).toBe(jobs);
+      expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: paidService.chargedMicros });
+    }
+  },
+  longMs,
+);
 
-describe("A media folder without free space", () => {
-  test("while an output is fetched stops the run; what was paid for is fetched on resume, and nothing is paid again [G41]", async () => {
-    const { clock, paper: paidService, journal, outDir, open } = await world("media");
-    const client = paidService.client();
-    let full = true;
-    const download: Client["download"] = (source, path, options) => {
-      if (!full) return client.download(source, path, options);
-      return Promise.reject(Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" }));
-    };
-    const runner = await open(journal, { ...client, download });
-    const run = await runner.run(show, {}, { id: "x", outDir });
-    await expect(during(clock, run.result())).rejects.toMatchObject({ code: "MEDIA_DISK", message: /resume/ });
-    expect((await runner.show("x")).steps.filter(({ status }) => status === "failed")).toEqual([]);
-    full = false;
-    const done = await during(clock, (await runner.resume("x")).result());
-    expect(done.status).toBe("succeeded");
-    expect(paidService.jobs.size).toBe(jobs);
-    expect(stepOf(done, "last").outputs[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
-  });
+test("A media folder without free space while an output is fetched stops the run; what was paid for is fetched on resume, and nothing is paid again [G41]", async () => {
+  const { clock, paidService, journal, outDir, open } = await world("media");
+  const client = paidService.client();
+  let full = true;
+  const download: Client["download"] = (source, path, options) => {
+    if (!full) return client.download(source, path, options);
+    return Promise.reject(Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" }));
+  };
+  const runner = await open(journal, { ...client, download });
+  const run = await runner.run(show, {}, { id: "x", outDir });
+  await expect(during(clock, run.result())).rejects.toMatchObject({ code: "MEDIA_DISK", message: /resume/ });
+  expect((await runner.show("x")).steps.filter(({ status }) => status === "failed")).toEqual([]);
+  full = false;
+  const done = await during(clock, (await runner.resume("x")).result());
+  expect([done.status, paidService.jobs.size]).toEqual(["succeeded", jobs]);
+  expect(stepOf(done, "last").outputs[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
 });
 
 const noSpace = () => Object.assign(new Error("ffmpeg failed: No space left on device"), { code: "ENOSPC" });
@@ -212,22 +191,17 @@ describe.each([
   test.each(isFull ? [2, 9, 20] : [9])(
     "from event %i on: the process stops, sends nothing more, and the run is resumed [G41]",
     async (event) => {
-      const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
+      const service = await start();
       const { baseUrl, apiKey } = service;
-      const home = mkdtempSync(join(folder, "swapped-"));
-      try {
-        const outcome = await startSpender({ baseUrl, apiKey, folder: home, device, event, count: 12 });
-        expect(outcome).toMatchObject({ code });
-        const before = service.stats().jobs_created;
-        expect(before).toBeLessThan(12);
-        const runner = await openShowrunner({ baseUrl, apiKey, journal: join(home, "journal.db") });
-        const done = await (await runner.resume("x")).result();
-        await runner.close();
-        expect(done.status).toBe("succeeded");
-        expect(service.stats()).toMatchObject({ jobs_created: 12, charged_micros: 12 * 20_000 });
-      } finally {
-        await service.close();
-      }
+      const home = newFolder();
+      const outcome = await startSpender({ baseUrl, apiKey, folder: home, device, event, count: 12 });
+      expect(outcome).toMatchObject({ code });
+      expect(service.stats().jobs_created).toBeLessThan(12);
+      const runner = await openShowrunner({ baseUrl, apiKey, journal: join(home, "journal.db") });
+      const done = await (await runner.resume("x")).result();
+      await runner.close();
+      expect(done.status).toBe("succeeded");
+      expect(service.stats()).toMatchObject({ jobs_created: 12, charged_micros: 12 * 20_000 });
     },
     longMs,
   );
@@ -261,26 +235,20 @@ describeNeeding(disk === null ? noSmallDisk : null)("A disk of four megabytes th
       let room = () => {};
       const filling = (async () => {
         for await (const update of run.events()) {
-          if (!("type" in update) && update.event.type === fillAt) {
-            room = fillDisk(path);
-            return;
-          }
+          if ("type" in update || update.event.type !== fillAt) continue;
+          room = fillDisk(path);
+          return;
         }
       })();
-      const failure = await during(
-        clock,
-        run.result().then(
-          () => null,
-          (error) => error,
-        ),
-      );
+      const [ended] = await during(clock, Promise.allSettled([run.result()]));
       await filling;
-      if (failure !== null) expect(["JOURNAL_DISK_FULL", "MEDIA_DISK"]).toContain(failure.code);
       const sent = paidService.submits;
       room();
-      if (failure !== null) await during(clock, (await runner.resume("x")).result());
-      const report = await runner.show("x");
-      expect(report.status, `full at ${fillAt}, after ${sent} submits`).toBe("succeeded");
+      if (ended.status === "rejected") {
+        expect(["JOURNAL_DISK_FULL", "MEDIA_DISK"]).toContain(ended.reason.code);
+        await during(clock, (await runner.resume("x")).result());
+      }
+      expect((await runner.show("x")).status, `full at ${fillAt}, after ${sent} submits`).toBe("succeeded");
       expect(paidService.jobs.size).toBe(4 * (round + 1));
       await runner.close();
       await journal.close();

@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { file, type Pipeline, pipeline, quorum, type RunEvent, type RunHandle } from "../../../src/index.ts";
-import { models, pipelineOf, statusesOf, stepOf } from "../../support/engine.ts";
+import { models, PIXEL, pipelineOf, statusesOf, stepOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { PIXEL } from "../../support/tiny-media.ts";
 
 const SPEED = 50;
 const world = localShow({ speed: SPEED, balance: 1000, rateLimit: { requests: 1_000_000, windowMs: 60_000 } });
@@ -54,24 +53,6 @@ describe("on the local service", () => {
     const result = await through(film(quorum(2)));
     expect(statusesOf(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "succeeded" });
     expect(result.status).toBe("partial");
-    world.service.faults([{ kind: "fail_job", prompt: "clip t", retryable: false }]);
-    const short = await through(film(quorum(2)));
-    expect(statusesOf(short).film).toBe("skipped");
-    expect(stepOf(short, "film").reason).toContain("needs 2 results but has 1");
-  });
-
-  test("quorum of the pipeline: the run has succeeded with two of three", async () => {
-    world.service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
-    const two = (onFailure: ReturnType<typeof quorum>) =>
-      pipelineOf(
-        "clips",
-        ({ job }) => ({
-          clips: ["one", "two", "three"].map((name) => job(name, models.image, { prompt: `clip ${name}` })),
-        }),
-        { onFailure },
-      );
-    expect((await through(two(quorum(2)))).status).toBe("succeeded");
-    expect((await through(two(quorum(3)))).status).toBe("partial");
   });
 
   test("failFast: nothing is submitted any more, what is on the service is collected, all of it stays listed [G18]", async () => {
@@ -98,17 +79,15 @@ describe("on the local service", () => {
     world.service.clock.real();
     const result = await run.result();
     expect(statusesOf(result)).toEqual({
-      bad: "failed",
-      slow: "succeeded",
-      ...Object.fromEntries([1, 2, 3].map((n) => [`after-${n}`, "cancelled"])),
+      ...{ bad: "failed", slow: "succeeded", "after-1": "cancelled", "after-2": "cancelled", "after-3": "cancelled" },
     });
+    expect(result).toMatchObject({ status: "partial", report: { held: "0.00" } });
     expect(world.service.stats().jobs_created - before).toBe(2);
-    expect(result.status).toBe("partial");
     expect(stepOf(result, "after-1").reason).toBe("bad failed, which stops the run");
-    const slow = stepOf(result, "slow");
-    expect(slow.attempts).toMatchObject([{ n: 1, status: "completed" }]);
-    expect(slow.outputs).toMatchObject([{ status: "COMPLETED", sha256: expect.any(String), file: "slow.mp4" }]);
-    expect(result.report.held).toBe("0.00");
+    expect(stepOf(result, "slow")).toMatchObject({
+      attempts: [{ n: 1, status: "completed" }],
+      outputs: [{ status: "COMPLETED", sha256: expect.any(String), file: "slow.mp4" }],
+    });
   });
 
   test("a job with failed outputs is partial and never success; its completed outputs are stored and paid pro rata", async () => {
@@ -118,34 +97,11 @@ describe("on the local service", () => {
       return { faces: made.outputs() };
     });
     const result = await through(faces);
-    expect(result.status).toBe("partial");
-    expect(statusesOf(result)).toEqual({ faces: "partial" });
-    const [step] = result.report.steps;
-    expect(step!.outputs.map(({ status }) => status)).toEqual(["COMPLETED", "FAILED", "COMPLETED"]);
-    expect(step!.outputs.map(({ file: name }) => name !== null)).toEqual([true, false, true]);
-    expect((result.outputs as { readonly faces: readonly unknown[] }).faces).toHaveLength(2);
-  });
-
-  test("moderation and validation are never tried again, whatever the step declares; a passing failure is [G8]", async () => {
-    world.service.faults([
-      { kind: "fail_job", prompt: "rude", code: "MODERATION_FAILED", retryable: true },
-      { kind: "fail_job", prompt: "unlucky", code: "UNAVAILABLE", retryable: true, count: 1 },
-    ]);
-    const both = pipelineOf("both", ({ job }) => {
-      const rude = job("rude", models.image, { prompt: "rude" }, { attempts: 3 });
-      return { rude, unlucky: job("unlucky", models.image, { prompt: "unlucky" }) };
-    });
-    const before = world.service.stats().jobs_created;
-    const result = await through(both);
-    expect(world.service.stats().jobs_created - before).toBe(3);
-    const attempts = result.report.steps.map(({ attempts: made }) => made.map(({ status, cost }) => [status, cost]));
-    expect(attempts).toEqual([
-      [["failed", "0.00"]],
-      [
-        ["failed", "0.00"],
-        ["completed", expect.stringMatching(/^0\.\d+$/)],
-      ],
-    ]);
+    expect(result).toMatchObject({ status: "partial", outputs: { faces: [{}, {}] } });
+    const file = expect.any(String);
+    const made = { status: "COMPLETED", file };
+    const failed = { status: "FAILED", file: null };
+    expect(stepOf(result, "faces")).toMatchObject({ status: "partial", outputs: [made, failed, made] });
   });
 
   test("an upload whose handle expired is sent again under a new one and the same key: one job, one charge", async () => {
@@ -167,8 +123,7 @@ describe("on the local service", () => {
     await world.service.clock.advance(2 * 3_600_000);
     await world.show.approve(waits.id, "gate");
     const result = await (await world.show.resume(waits.id)).result();
-    expect(result.status).toBe("succeeded");
-    expect(world.service.stats().jobs_created - before).toBe(1);
+    expect([result.status, world.service.stats().jobs_created - before]).toEqual(["succeeded", 1]);
     const events: string[] = [];
     for await (const { event } of world.show.events(waits.id)) events.push(event.type);
     expect(events.filter((type) => type === "job.submit.intended")).toHaveLength(1);

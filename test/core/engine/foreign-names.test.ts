@@ -11,15 +11,10 @@ const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueO
 
 const plain = pipelineOf("plain", ({ job }) => ({ picture: job("picture", models.image, { prompt: "x" }) }));
 
-async function ran() {
-  const world = await openFakeShow();
-  await world.run(plain);
-  return world.show;
-}
-
 describe.each(NAMES)("%s where a name is asked for", (name) => {
   test("is unknown, and said to be: in every option of a run that exists", async () => {
-    const show = await ran();
+    const { show, run } = await openFakeShow();
+    await run(plain);
     const calls: Readonly<Record<string, () => Promise<unknown>>> = {
       rerun: () => show.resume("x", { rerun: [name] }),
       rerunQuote: () => show.rerunQuote("x", [name]),
@@ -32,13 +27,8 @@ describe.each(NAMES)("%s where a name is asked for", (name) => {
         show.quote(plain, {}, { concurrency: { ...(values.limits("--concurrency", `${name}=2`) as object) } }),
       show: () => show.show(name),
     };
-    for (const [call, perform] of Object.entries(calls)) {
-      const error = await perform().then(
-        () => null,
-        (thrown: unknown) => thrown,
-      );
-      expect(isShowrunnerError(error), `${call}: ${error}`).toBe(true);
-    }
+    for (const [call, perform] of Object.entries(calls))
+      await expect(perform(), call).rejects.toSatisfy(isShowrunnerError);
     const { problems } = await show.quote(plain, {}, { profile: name });
     expect(problems).toMatchObject([{ code: "unknown-profile" }]);
   });

@@ -21,12 +21,8 @@ test("stored text of a service is bounded, without terminal controls and without
 });
 
 test("an error keeps as many reasons as are of use, each of them short", () => {
-  const details = Array.from({ length: 5_000 }, () => ({
-    field: "f",
-    message: "m".repeat(500),
-    reason: "r".repeat(5_000),
-    allowed: null,
-  }));
+  const detail = { field: "f", message: "m".repeat(500), reason: "r".repeat(5_000), allowed: null };
+  const details = Array.from({ length: 5_000 }, () => detail);
   const said = { code: "c".repeat(9_000), message: "", retryable: false, retryAfterMs: null, param: null };
   const error = new ApiError(
     { ...said, details, replacedBy: null, billing: null },

@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { utimes } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
-import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { file, pipeline, type Showrunner } from "../../../src/index.ts";
-import { type FakeShow, models, OUTPUT_BYTES, openFakeShow } from "../../support/engine.ts";
+import { type FakeShow, models, newFolder, OUTPUT_BYTES, openFakeShow, plainWav } from "../../support/engine.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const picture = pipeline("picture", {
@@ -24,15 +22,14 @@ const clone = pipeline("clone", {
 });
 
 /** The world's media folder, with every file in it written long ago. */
-async function agedMedia({ outDir }: FakeShow) {
-  const media = await openMediaStore(join(outDir, "../media"));
+async function agedMedia({ mediaDir }: FakeShow) {
+  const media = await openMediaStore(mediaDir);
   for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
-  const hashes = async () => {
+  return async () => {
     const all: string[] = [];
     for await (const sha256 of media.hashes()) all.push(sha256);
     return all.toSorted();
   };
-  return { ...media, hashes };
 }
 
 /** One upload handle that lapsed long ago, and one that did not. */
@@ -55,19 +52,19 @@ describe("collecting garbage", () => {
     await world.run(picture, { of: "a bell" }, { id: "twin" });
     await clock.advance(31 * DAY_MS);
     const young = await world.run(picture, { of: "a bell" }, { id: "young" });
-    const media = await agedMedia(world);
+    const hashes = await agedMedia(world);
     const [gone, shared] = [old, young].map(({ report }) => report.steps[0]!.outputs[0]!.sha256!);
-    expect(await media.hashes()).toEqual([gone, shared].toSorted());
+    expect(await hashes()).toEqual([gone, shared].toSorted());
     // The bell is still to be had from the young run.
     const removed = { count: 1, sizeBytes: OUTPUT_BYTES };
     const expected = { runs: ["old", "twin"], skipped: [], reusable: 1, media: removed, handles: 1 };
     await keepHandles(world);
     expect(await show.gc({ dryRun: true })).toMatchObject({ dryRun: true, ...expected });
     expect(await namesOf(show)).toHaveLength(3);
-    expect(await media.hashes()).toHaveLength(2);
+    expect(await hashes()).toHaveLength(2);
     expect(await show.gc()).toMatchObject({ dryRun: false, ...expected });
     expect(await namesOf(show)).toEqual(["young"]);
-    expect(await media.hashes()).toEqual([shared]);
+    expect(await hashes()).toEqual([shared]);
     expect(existsSync(join(outDir, "old", old.report.steps[0]!.outputs[0]!.file!))).toBe(true);
     const none = { runs: [], skipped: [], reusable: 0, media: { count: 0, sizeBytes: 0 }, handles: 0 };
     expect(await show.gc()).toMatchObject({ dryRun: false, ...none });
@@ -80,17 +77,16 @@ describe("collecting garbage", () => {
     await world.run(picture, { of: "a lamp" }, { id: "old" });
     await clock.advance(31 * DAY_MS);
     await world.run(picture, { of: "a lamp" }, { id: "young", reuse: true });
-    const media = await agedMedia(world);
+    const hashes = await agedMedia(world);
     expect(await show.gc()).toMatchObject({ runs: ["old"], reusable: 0, media: { count: 0 } });
-    expect(await media.hashes()).toHaveLength(1);
+    expect(await hashes()).toHaveLength(1);
     const third = await world.run(picture, { of: "a lamp" }, { id: "third", reuse: true });
-    expect(third.cost.micros).toBe(0);
-    expect(world.paidService.jobs.size).toBe(1);
+    expect([third.cost.micros, world.paidService.jobs.size]).toEqual([0, 1]);
   });
 
   test("goes by the requested age, and by the end of a run", async () => {
     const world = await openFakeShow();
-    await world.run(picture, { of: "a lamp" }, { id: "x" });
+    await world.run(picture, { of: "a lamp" });
     await world.clock.advance(2 * DAY_MS);
     expect((await world.show.gc({ olderThanMs: 3 * DAY_MS })).runs).toEqual([]);
     expect((await world.show.gc({ olderThanMs: DAY_MS })).runs).toEqual(["x"]);
@@ -99,17 +95,16 @@ describe("collecting garbage", () => {
   test("leaves a run that can go on, with the file that it has yet to upload", async () => {
     const world = await openFakeShow({ balanceMicros: 0 });
     const { show, clock, paidService } = world;
-    const sample = join(mkdtempSync(join(tmpdir(), "gc-")), "sample.wav");
+    const sample = join(newFolder(), "sample.wav");
     writeFileSync(sample, plainWav(1000));
     const poor = await world.run(clone, { sample, of: "a lamp" }, { concurrency: 1, startAnyway: true });
     expect(poor.pause?.reason).toBe("funds");
     await clock.advance(90 * DAY_MS);
-    const media = await agedMedia(world);
-    const before = await media.hashes();
-    expect(before.length).toBeGreaterThan(0);
+    const hashes = await agedMedia(world);
+    expect((await hashes()).length).toBeGreaterThan(0);
     expect((await show.gc()).runs).toEqual([]);
     const upload = createHash("sha256").update(plainWav(1000)).digest("hex");
-    expect(await media.hashes()).toContain(upload);
+    expect(await hashes()).toContain(upload);
     paidService.balanceMicros = 1_000_000;
     expect((await world.resume()).status).toBe("succeeded");
   });
@@ -133,8 +128,8 @@ describe("collecting garbage", () => {
     await world.run(picture, { of: "a lamp" }, { id: "x" });
     await world.clock.advance(31 * DAY_MS);
     expect(await world.show.gc()).toMatchObject({ runs: ["x"], media: { count: 0 } });
-    const media = await agedMedia(world);
+    const hashes = await agedMedia(world);
     expect(await world.show.gc()).toMatchObject({ runs: [], media: { count: 1 } });
-    expect(await media.hashes()).toEqual([]);
+    expect(await hashes()).toEqual([]);
   });
 });

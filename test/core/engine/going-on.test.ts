@@ -4,7 +4,7 @@ import { sleep } from "../../../src/core/api/index.ts";
 import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { thisHolder } from "../../../src/core/journal/host.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { createMemoryJournal, type JournalStore, pipeline, type RunOptions } from "../../../src/index.ts";
+import { type JournalStore, pipeline, type RunOptions } from "../../../src/index.ts";
 import { attemptsOf, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 
 /** Ten pictures and a poster of the first; those whose prompt says so fail. */
@@ -18,27 +18,24 @@ const shop = pipeline("shop", {
   },
 });
 
-/** The service's mood, which a test changes. */
-interface Mood {
-  fails: (body: string) => boolean;
-}
-
-async function shopWorld(mood: Mood) {
+/** A world after a first run of the shop. What fails in it: the pictures whose request holds this text. */
+async function shopWorld(failing: string | null = null) {
+  let fails = failing !== null;
   const world = await openFakeShow({
     varies: true,
-    fails: (_model, body) => (mood.fails(body) ? { code: "RENDER_FAILED", retryable: false } : null),
+    fails: (_, body) => (fails && body.includes(failing!) ? { code: "RENDER_FAILED", retryable: false } : null),
   });
-  return { ...world, first: await world.run(shop, { size: "xx" }) };
+  const first = await world.run(shop, { size: "xx" });
+  fails = false;
+  return { ...world, first };
 }
 
 describe("resume with rerunFailed", () => {
   test("reruns what failed and its dependents, nothing else, at a price quoted before", async () => {
-    const mood: Mood = { fails: (body) => body.includes("shoe 1") };
-    const world = await shopWorld(mood);
-    expect(world.first.status).toBe("partial");
-    expect(world.first.report.next?.command).toBe("showrunner resume x --rerun-failed");
-    mood.fails = () => false;
-    const quote = await during(world.clock, world.show.rerunQuote("x", [], { rerunFailed: true }));
+    const world = await shopWorld("shoe 1");
+    const next = { command: "showrunner resume x --rerun-failed" };
+    expect(world.first).toMatchObject({ status: "partial", report: { next } });
+    const quote = await world.show.rerunQuote("x", [], { rerunFailed: true });
     expect([...quote.stale].sort()).toEqual(["SKU-1.still", "poster"]);
     const result = await world.resume({ rerunFailed: true });
     expect(result.status).toBe("succeeded");
@@ -46,7 +43,7 @@ describe("resume with rerunFailed", () => {
   });
 
   test("says so when nothing failed", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     await expect(world.resume({ rerunFailed: true })).rejects.toMatchObject({
       code: "INVALID_OPTION",
       message: expect.stringContaining("no step of run"),
@@ -55,26 +52,24 @@ describe("resume with rerunFailed", () => {
   });
 
   test("requested twice under one id, it is applied once", async () => {
-    const mood: Mood = { fails: (body) => body.includes("shoe 1") };
-    const world = await shopWorld(mood);
-    mood.fails = () => false;
+    const { paidService, resume } = await shopWorld("shoe 1");
     const how = { rerunFailed: true, requestId: "mend" };
-    await world.resume(how);
-    const before = world.paidService.jobs.size;
-    await world.resume(how);
-    expect(world.paidService.jobs.size).toBe(before);
+    await resume(how);
+    const before = paidService.jobs.size;
+    await resume(how);
+    expect(paidService.jobs.size).toBe(before);
   });
 });
 
 describe("resume with a pattern of step names", () => {
   test("makes the steps again that fit and are through", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     const result = await world.resume({ rerun: ["SKU-*.still"] });
     expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
   });
 
   test("refuses a pattern that no step fits, and names the command that lists them", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     await expect(world.resume({ rerun: ["HAT-*"] })).rejects.toMatchObject({
       message: expect.stringContaining("HAT-*: no step matches"),
       next: "showrunner show x",
@@ -86,8 +81,8 @@ describe("resume with a corrected input", () => {
   const blue = { pipeline: shop, input: { colour: "blue" } };
 
   test("is drift: priced, and applied only when accepted; transformed fields stay unchanged", async () => {
-    const world = await shopWorld({ fails: () => false });
-    const drift = await during(world.clock, world.show.drift("x", shop, { input: blue.input }));
+    const world = await shopWorld();
+    const drift = await world.show.drift("x", shop, { input: blue.input });
     expect(drift.changed.map(({ path }) => path)).toEqual(["SKU-1.still", "SKU-2.still", "SKU-3.still"]);
     const before = world.paidService.jobs.size;
     const refused = await world.resume(blue);
@@ -96,19 +91,19 @@ describe("resume with a corrected input", () => {
     const result = await world.resume({ ...blue, acceptChanges: true });
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
-    const prompts = [...world.paidService.jobs.values()].map(({ body }) => body);
-    expect(prompts.filter((body) => body.includes("blue shoe"))).toHaveLength(3);
-    expect(prompts.filter((body) => body.includes("size 2"))).toHaveLength(2);
+    const { prompts } = world.paidService;
+    expect(prompts.filter((prompt) => prompt.includes("blue shoe"))).toHaveLength(3);
+    expect(prompts.filter((prompt) => prompt.includes("size 2"))).toHaveLength(2);
   });
 
   test("holds from then on: the next resume compares with the corrected input", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     await world.resume({ ...blue, acceptChanges: true });
-    expect(await during(world.clock, world.show.drift("x", shop))).toMatchObject({ isSame: true });
+    expect(await world.show.drift("x", shop)).toMatchObject({ isSame: true });
   });
 
   test("that the schema refuses is told as a problem of that field", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     const wrong = { pipeline: shop, input: { colour: 7 }, acceptChanges: true };
     await expect(world.resume(wrong)).rejects.toMatchObject({
       code: "PLAN_PROBLEMS",
@@ -118,7 +113,7 @@ describe("resume with a corrected input", () => {
   });
 
   test("without the code is refused by the name of the option", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     await expect(world.resume({ input: { colour: "blue" } })).rejects.toMatchObject({ option: "input" });
   });
 });
@@ -149,13 +144,11 @@ describe("an expansion whose function failed", () => {
 
   test("is told once, with its step, the line of the user's file and what to do", async () => {
     const { first } = await broken();
-    expect(first.status).toBe("failed");
+    const next = { command: "showrunner resume x --file pipeline.ts" };
+    expect(first).toMatchObject({ status: "failed", report: { next } });
     const told = first.report.steps.filter(({ reason }) => reason?.includes("the builder is broken"));
-    expect(told.map(({ path }) => path)).toEqual(["shots"]);
-    expect(told[0]?.reason).toMatch(
-      /the builder is broken \(at .*going-on\.test\.ts:\d+:\d+\).*Fix the code and resume/,
-    );
-    expect(first.report.next).toMatchObject({ command: "showrunner resume x --file pipeline.ts" });
+    const reason = /the builder is broken \(at .*going-on\.test\.ts:\d+:\d+\).*Fix the code and resume/;
+    expect(told).toMatchObject([{ path: "shots", reason: expect.stringMatching(reason) }]);
   });
 
   test.each([
@@ -164,37 +157,31 @@ describe("an expansion whose function failed", () => {
   ])("goes on with the mended code, %s, and nothing that was paid is paid again", async (_name, how) => {
     const world = await broken();
     const result = await world.resume({ pipeline: scenes(true), ...how });
-    expect(result.status).toBe("succeeded");
-    expect(world.paidService.chats.size).toBe(1);
+    expect([result.status, world.paidService.chats.size]).toEqual(["succeeded", 1]);
     expect(attemptsOf(result)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 1, "poster-1": 1 });
   });
 
   test("still broken, the run stays as it is and nothing is bought", async () => {
-    const world = await broken();
-    const result = await world.resume({ pipeline: scenes(false) });
-    expect(result.status).toBe("failed");
-    expect(world.paidService.jobs.size).toBe(0);
+    const { paidService, resume } = await broken();
+    expect([(await resume({ pipeline: scenes(false) })).status, paidService.jobs.size]).toEqual(["failed", 0]);
   });
 });
 
 describe("run with an id that exists", () => {
   test("planned from the very same, a finished run is told and nothing is paid twice", async () => {
-    const world = await shopWorld({ fails: () => false });
-    const before = world.paidService.jobs.size;
-    expect((await world.run(shop, { size: "xx" })).status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(before);
+    const { paidService, run } = await shopWorld();
+    expect([(await run(shop, { size: "xx" })).status, paidService.jobs.size]).toEqual(["succeeded", 4]);
   });
 
   test("an interrupted or stopped run goes on", async () => {
     const world = await openFakeShow({ varies: true });
     const signal = AbortSignal.abort();
     expect((await world.run(shop, { size: "xx" }, { signal })).status).toBe("paused");
-    expect((await world.run(shop, { size: "xx" })).status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(4);
+    expect([(await world.run(shop, { size: "xx" })).status, world.paidService.jobs.size]).toEqual(["succeeded", 4]);
   });
 
   test("planned from another input, it refuses, says what differs and how to take it up", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     await expect(world.run(shop, { size: "xx", colour: "deep blue" })).rejects.toMatchObject({
       code: "RUN_DIFFERS",
       message: expect.stringContaining('input.colour: "red" → "deep blue"'),
@@ -204,7 +191,7 @@ describe("run with an id that exists", () => {
   });
 
   test("with onExisting fail it is refused, whatever it was planned from", async () => {
-    const world = await shopWorld({ fails: () => false });
+    const world = await shopWorld();
     await expect(world.run(shop, { size: "xx" }, { onExisting: "fail" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
   });
 
@@ -234,12 +221,14 @@ describe("run with an id that exists", () => {
     const handle = await followed(world);
     const result = await during(clock, handle.result());
     expect(clock.now() - at).toBeGreaterThan(60_000);
-    expect(result.status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(4);
+    expect([result.status, world.paidService.jobs.size]).toEqual(["succeeded", 4]);
     const seen: number[] = [];
     for await (const update of handle.events()) if ("seq" in update) seen.push(update.seq);
     expect(seen).toEqual(seen.map((_, index) => index + 1));
   });
+
+  const tooDear = { type: "run.paused", reason: "budget", message: ownText("too dear") } as const;
+  const stopped = { status: "paused", pause: { reason: "stopped" } };
 
   /** The first so many attempts to take a run take their time. */
   function slowLeases(journal: JournalStore, clock: FakeShow["clock"], slow: number): void {
@@ -256,8 +245,7 @@ describe("run with an id that exists", () => {
     const world = await heldElsewhere();
     const handle = await followed(world);
     await world.show.stop("x");
-    const result = await during(world.clock, handle.result());
-    expect(result).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
+    expect(await during(world.clock, handle.result())).toMatchObject(stopped);
     expect(world.paidService.jobs.size).toBe(0);
   });
 
@@ -270,7 +258,7 @@ describe("run with an id that exists", () => {
   });
 
   test("one that paused before its process died is told, not waited for for ever", async () => {
-    const world = await heldElsewhere({ type: "run.paused", reason: "budget", message: ownText("too dear") });
+    const world = await heldElsewhere(tooDear);
     const handle = await followed(world);
     const result = await during(world.clock, handle.result());
     expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
@@ -278,23 +266,18 @@ describe("run with an id that exists", () => {
   });
 
   test("a budget for one that another process drives is applied once that one has paused it", async () => {
-    const pause = { type: "run.paused", reason: "budget", message: ownText("too dear") } as const;
-    const world = await heldElsewhere(pause);
-    const result = await world.run(shop, { size: "xx" }, { budget: "7" });
-    expect(result).toMatchObject({ status: "succeeded", report: { budget: "7.00" } });
+    const { run } = await heldElsewhere(tooDear);
+    const done = { status: "succeeded", report: { budget: "7.00" } };
+    expect(await run(shop, { size: "xx" }, { budget: "7" })).toMatchObject(done);
   });
 
   test.each([{ budget: "7" }, { agree: "7" }])(
     "limits (%j) for one that somebody stops meanwhile leave it stopped",
     async (limits) => {
-      const world = await heldElsewhere({
-        type: "run.paused",
-        reason: "stopped",
-        message: ownText("stopped on request"),
-      });
-      const paused = { status: "paused", pause: { reason: "stopped" } };
-      expect(await world.run(shop, { size: "xx" }, limits)).toMatchObject(paused);
-      expect(world.paidService.jobs.size).toBe(0);
+      const message = ownText("stopped on request");
+      const { paidService, run } = await heldElsewhere({ type: "run.paused", reason: "stopped", message });
+      expect(await run(shop, { size: "xx" }, limits)).toMatchObject(stopped);
+      expect(paidService.jobs.size).toBe(0);
     },
   );
 
@@ -308,14 +291,12 @@ describe("run with an id that exists", () => {
   });
 
   test("scripts that begin the same run at the same moment all get its result, however slowly the first begins", async () => {
-    const journal = createMemoryJournal();
-    const world = await openFakeShow({ varies: true, journal });
-    const { clock, show, outDir } = world;
+    const { clock, journal, outDir, paidService, show } = await openFakeShow({ varies: true });
     slowLeases(journal, clock, 1);
     const begin = async () => (await show.run(shop, { size: "xx" }, { id: "x", outDir })).result();
     const results = await during(clock, Promise.all([begin(), begin(), begin()]));
     expect(results.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
-    expect(world.paidService.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
   });
 
   test("a signal is let go of once the run that was followed is through", async () => {

@@ -1,11 +1,10 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type Client, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { createMemoryJournal, type JournalStore, openShowrunner } from "../../../src/index.ts";
-import { apiError, builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
-import { PIXEL } from "../../support/tiny-media.ts";
+import { createMemoryJournal, openShowrunner, type Pipeline, type RunOptions } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService, models, PIXEL, pipelineOf } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const two = pipelineOf(
   "two",
@@ -28,67 +27,43 @@ async function open(
   change: (client: Client) => Partial<Client>,
   { stuck = false, journal = createMemoryJournal() } = {},
 ) {
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
-    ...(stuck && { sleep: () => new Promise<never>(() => {}) }),
-  });
-  const folder = mkdtempSync(join(tmpdir(), "hard-moments-"));
+  const sleep = () => new Promise<never>(() => {});
+  const paidService = new FakePaidService({ catalog: builtInCatalog(), ...(stuck && { sleep }) });
+  const folder = newFolder();
   const client = { ...paidService.client(), ...change(paidService.client()) };
   const options = { client, journal, mediaDir: join(folder, "media") };
-  return {
-    paper: paidService,
-    journal,
-    outDir: join(folder, "out"),
-    show: await openShowrunner(options),
-    again: () => openShowrunner(options),
-  };
-}
-
-/** How often the run looked at its inbox, which it does once a turn. */
-function turnsOf(journal: JournalStore): () => number {
-  let turns = 0;
-  const inbox = journal.inbox.bind(journal);
-  journal.inbox = (runId) => {
-    turns++;
-    return inbox(runId);
-  };
-  return () => turns;
+  const show = await openShowrunner(options);
+  onTestFinished(() => show.close());
+  /** How often the run looked at its inbox, which it does once a turn. */
+  const turns = vi.spyOn(journal, "inbox").mock.calls;
+  const start = (what: Pipeline, more: RunOptions = {}) =>
+    show.run(what, {}, { id: "x", outDir: join(folder, "out"), ...more });
+  return { paidService, journal, turns, show, start, again: () => openShowrunner(options) };
 }
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-const lost = (model: string) => new UnknownOutcomeError({ model, idempotencyKey: "k", cause: apiError(502, "BAD") });
+const lost = (model: string, cause = apiError(502, "BAD")) =>
+  new UnknownOutcomeError({ model, idempotencyKey: "k", cause });
 const isFor = (request: { readonly input: unknown }, prompt: string) =>
   (request.input as { readonly prompt?: string }).prompt === prompt;
 
 test("a run that a failure stopped rests for its unanswered submit, and turns in no circle", async () => {
-  const journal = createMemoryJournal();
-  const turns = turnsOf(journal);
-  const { show, outDir } = await open(
-    () => ({
-      submit: (request) => {
-        const cause = apiError(400, "INVALID_ARGUMENT");
-        return Promise.reject(
-          isFor(request, "a") ? cause : new UnknownOutcomeError({ model: request.model, idempotencyKey: "k", cause }),
-        );
-      },
-    }),
-    { journal },
-  );
-  const run = await show.run(two, {}, { id: "x", outDir });
+  const refused = apiError(400, "INVALID_ARGUMENT");
+  const { start, turns } = await open(() => ({
+    submit: (request) => Promise.reject(isFor(request, "a") ? refused : lost(request.model, refused)),
+  }));
+  const run = await start(two);
   expect(await run.result()).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
-  expect(turns()).toBeLessThan(100);
-  await show.close();
+  expect(turns.length).toBeLessThan(100);
 });
 
 test("a stop stands although a submit on its way finds the wallet short", async () => {
-  const journal = createMemoryJournal();
-  const turns = turnsOf(journal);
   const answer = Promise.withResolvers<never>();
   let isSent = false;
-  const { show, outDir } = await open(
+  const { show, start, turns } = await open(
     (client) => ({
       submit: (request, options) => {
         if (!isFor(request, "b")) return client.submit(request, options);
@@ -96,23 +71,22 @@ test("a stop stands although a submit on its way finds the wallet short", async 
         return answer.promise;
       },
     }),
-    { stuck: true, journal },
+    { stuck: true },
   );
-  const run = await show.run(two, {}, { id: "x", outDir });
+  const run = await start(two);
   await until(() => isSent);
   await show.stop("x");
   await until(async () => (await show.show("x")).status === "paused");
-  const before = turns();
+  const before = turns.length;
   answer.reject(apiError(402, "INSUFFICIENT_BALANCE"));
   expect(await run.result()).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
-  expect(turns() - before).toBeLessThan(100);
-  await show.close();
+  expect(turns.length - before).toBeLessThan(100);
 });
 
 test("two steps learn at once that the asset they read expired: both continue with the copy", async () => {
   let isGone = false;
   const waiting: (() => void)[] = [];
-  const { show, outDir, paper } = await open((client) => ({
+  const { show, start, paidService } = await open((client) => ({
     submit: async (request, options) => {
       if (!isGone || !JSON.stringify(request.input).includes("asset_id")) return client.submit(request, options);
       await new Promise<void>((resolve) => {
@@ -123,19 +97,18 @@ test("two steps learn at once that the asset they read expired: both continue wi
       throw apiError(400, "INVALID_ARGUMENT", { details });
     },
   }));
-  const run = await show.run(gated, {}, { id: "x", outDir });
+  const run = await start(gated);
   expect(await run.result()).toMatchObject({ pause: { reason: "approval" } });
   isGone = true;
   await show.approve("x", "gate");
   expect(await (await show.resume("x")).result()).toMatchObject({ status: "succeeded" });
-  expect(paper.jobs.size).toBe(3);
-  await show.close();
+  expect(paidService.jobs.size).toBe(3);
 });
 
 test("an unanswered submit whose upload cannot be renewed stays unresolved, with its hold", async () => {
   let isFull = false;
   let isSent = false;
-  const { show, again, outDir, paper, journal } = await open((client) => ({
+  const { again, start, paidService, journal } = await open((client) => ({
     submit: async (request, options) => {
       if (isSent) throw lost(request.model);
       await client.submit(request, options);
@@ -144,18 +117,16 @@ test("an unanswered submit whose upload cannot be renewed stays unresolved, with
     },
     upload: (...args) => (isFull ? Promise.reject(apiError(413, "PAYLOAD_TOO_LARGE")) : client.upload(...args)),
   }));
-  const run = await show.run(given, {}, { id: "x", outDir });
+  const run = await start(given);
   await until(() => isSent);
   await run.stop();
   isFull = true;
   Object.assign(journal, { handle: () => Promise.resolve(null) });
   const second = await again();
-  expect(await (await second.resume("x")).result()).toMatchObject({
-    status: "paused",
-    pause: { reason: "unresolved" },
-  });
-  expect(paper.jobs.size).toBe(1);
-  expect((await journal.ledger("x")).heldMicros).toBe(paper.chargedMicros);
+  const result = await (await second.resume("x")).result();
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+  expect(paidService.jobs.size).toBe(1);
+  expect((await journal.ledger("x")).heldMicros).toBe(paidService.chargedMicros);
   await second.close();
 });
 
@@ -168,8 +139,7 @@ test("a stop in the very moment of a commit is heard", async () => {
     if (made.events.some(({ type }) => type === "job.started")) stop.abort();
     return outcome;
   };
-  const { show, outDir } = await open(() => ({}), { stuck: true, journal });
-  const run = await show.run(two, {}, { id: "x", outDir, signal: stop.signal });
+  const { start } = await open(() => ({}), { stuck: true, journal });
+  const run = await start(two, { signal: stop.signal });
   expect(await run.result()).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
-  await show.close();
 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCli } from "../../../src/cli/program.ts";
@@ -8,10 +7,9 @@ import { generateModels, pullCatalog } from "../../../src/core/catalog/index.ts"
 import { openShowrunner } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { fakeIo } from "../../cli/support/fake-io.ts";
 import { serve, textUntil } from "../../studio/handler/support/served.ts";
-import { apiCallError, isFull, MockProvider, models, pipelineOf } from "../../support/engine.ts";
+import { apiCallError, isFull, MockProvider, models, newFolder, pipelineOf } from "../../support/engine.ts";
 import { fakeService, json } from "../../support/fake-service.ts";
 import { type PassingAnswer, startProxy } from "../../support/proxy.ts";
 import { leaksIn, providerKeys, secretForms } from "../../support/secret-forms.ts";
@@ -65,12 +63,11 @@ test.each(Object.entries(secretForms))(
     };
     const entry = { id: "image-9", modality: "image", name: said, description: `see ${said}`, price_description: said };
     const input_schema = { type: "object", additionalProperties: false, title: said, properties };
-    const replies = fakeService((request, response) =>
-      request.path.endsWith("/models")
-        ? json(200, { data: [entry], next_cursor: null })(request, response)
-        : json(200, { ...entry, input_schema, output_schema: {} })(request, response),
+    const list = json(200, { data: [entry], next_cursor: null });
+    const model = json(200, { ...entry, input_schema, output_schema: {} });
+    const { baseUrl, close } = await fakeService((request, response) =>
+      (request.path.endsWith("/models") ? list : model)(request, response),
     );
-    const { baseUrl, close } = await replies;
     const client = createClient({ baseUrl, apiKey: `key_0001:${secret}` });
     const source = generateModels(await pullCatalog(client, null));
     await client.close();
@@ -91,7 +88,7 @@ describe.each(told)("a service that repeats the key %s", (_form, write) => {
   test.each(["goes well", "is refused"])(
     "leaves nothing of it in journal, events, report, manifests, logs or results of a run that %s",
     async (how) => {
-      const folder = mkdtempSync(join(tmpdir(), "hidden-secret-"));
+      const folder = newFolder();
       const said = write(secret);
       const proxy = await talkative(said);
       const logs: unknown[] = [];
@@ -133,7 +130,7 @@ const repeated = Object.values(providerKeys).flatMap((key) =>
 );
 
 test(`of ${repeated.length} forms of a key that a provider repeats, none is in show, in events, or in what callers of a handler read, and its log has none`, async () => {
-  const folder = await fastFolder("hidden-secret-");
+  const folder = newFolder();
   const journal = join(folder, "journal.db");
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
   const show = await openShowrunner({ client, journal, mediaDir: join(folder, "media"), notify: false });
@@ -160,7 +157,6 @@ test(`of ${repeated.length} forms of a key that a provider repeats, none is in s
     await runCli([...command, id, "--journal", journal], io);
     read[command.join(" ")] = stdout() + stderr();
   }
-  rmSync(folder, { recursive: true });
   const { steps } = JSON.parse(read["show --json"]!) as { readonly steps: readonly { readonly reason: string }[] };
   expect(steps.filter(({ reason }) => reason.includes("no access for"))).toHaveLength(repeated.length);
   expect(read.show).toContain("no access for");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Client, ConnectionError } from "../../../src/core/api/index.ts";
+import { ConnectionError } from "../../../src/core/api/index.ts";
 import { during, type FakeShow, models, openFakeShow, pipelineOf, stepOf } from "../../support/engine.ts";
 
 const hourMs = 3_600_000;
@@ -66,22 +66,22 @@ test("A run that waits for people over jumps of a clock uses all that can be had
 test.each([true, false])(
   "A submit that could not be sent for more than a day goes with the file of what has expired since (kept: %s)",
   async (keep) => {
-    const world = await openFakeShow({ outputsLive: { forMs: lifeMs, erasedAfterMs: 72 * hourMs, isSaid: true } });
-    const { show, clock, paidService, outDir } = world;
-    const { client } = show;
-    const submit = client.submit.bind(client);
     let isAway = false;
-    const away: Client["submit"] = async (request, options) => {
-      if (isAway) throw new ConnectionError("the network is down", { sent: false });
-      return submit(request, options);
-    };
-    Object.assign(client, { submit: away });
-    const options = { id: "x", outDir, giveUpAfterMs: Number.POSITIVE_INFINITY };
-    await world.run(album([keep, true]), {}, options);
+    const world = await openFakeShow({
+      outputsLive: { forMs: lifeMs, erasedAfterMs: 72 * hourMs, isSaid: true },
+      client: ({ submit }) => ({
+        submit: async (request, options) => {
+          if (isAway) throw new ConnectionError("the network is down", { sent: false });
+          return submit(request, options);
+        },
+      }),
+    });
+    const { show, clock, paidService } = world;
+    const patient = { giveUpAfterMs: Number.POSITIVE_INFINITY };
+    await world.run(album([keep, true]), {}, patient);
     await show.approve("x", "look-a");
     isAway = true;
-    const handle = await during(clock, show.resume("x", { giveUpAfterMs: Number.POSITIVE_INFINITY }));
-    const result = handle.result();
+    const result = (await during(clock, show.resume("x", patient))).result();
     await clock.advance(60_000);
     clock.suspend(30 * hourMs);
     isAway = false;
