@@ -1,72 +1,50 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { RunResult } from "../../../src/index.ts";
-import { during, models, openFakeShow, pipelineOf, statusesOf } from "../../support/engine.ts";
+import { during, eventsOf, models, openFakeShow, pipelineOf, statusesOf, stepOf } from "../../support/engine.ts";
 
 const prompt = "a face";
 
-describe("takes of which the first good one counts", () => {
-  const first = pipelineOf("first", ({ takes }) => ({
-    face: takes("face", models.image, { prompt }, { count: 3, choose: "first" }),
+type Scores = (candidate: { readonly index: number }) => number | Promise<number>;
+
+/** Three takes with the seeds 7, 8 and 9. */
+const takesBy = (choose: "first" | "person" | Scores) =>
+  pipelineOf("cast", ({ takes }) => ({
+    face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose }),
   }));
-  const fatal = { code: "INVALID_ARGUMENT", retryable: false };
+const pickOf = (result: RunResult) => stepOf(result, "face/pick");
 
-  test("make no further one once there is one", async () => {
-    const world = await openFakeShow();
-    expect(statusesOf(await world.run(first))).toMatchObject({
-      "face/1": "succeeded",
-      "face/2": "skipped",
-      "face/3": "skipped",
-    });
-    expect(world.paidService.jobs.size).toBe(1);
+/** A world in which the first of them fails. */
+const worldOfFailure = () =>
+  openFakeShow({
+    fails: (_, body) => (JSON.parse(body).seed === 7 ? { code: "INVALID_ARGUMENT", retryable: false } : null),
   });
 
-  test("go on after a failure, until one is good", async () => {
-    const world = await openFakeShow({ fails: (_, body) => (JSON.parse(body).seed === 7 ? fatal : null) });
-    const seeded = pipelineOf("seeded", ({ takes }) => ({
-      face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "first" }),
-    }));
-    const result = await world.run(seeded);
-    expect(result.status).toBe("succeeded");
-    expect(statusesOf(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
-    expect(result.report.steps.at(-1)).toMatchObject({ path: "face/pick", chosen: { step: "face/2", index: 0 } });
-  });
-
-  test("fail when none is good", async () => {
-    const world = await openFakeShow({ fails: () => fatal });
-    const result = await world.run(first);
-    expect(result.status).toBe("failed");
-    expect(result.report.steps.at(-1)!.reason).toBe("none of its candidates has a result");
-  });
+test("takes of which the first good one counts go on after a failure, until one is good", async () => {
+  const result = await (await worldOfFailure()).run(takesBy("first"));
+  expect(result.status).toBe("succeeded");
+  expect(statusesOf(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
+  expect(pickOf(result)).toMatchObject({ chosen: { step: "face/2", index: 0 } });
 });
 
 describe("a scoring function", () => {
-  const scored = (choose: (candidate: { readonly index: number; readonly path: string }) => number | Promise<number>) =>
-    pipelineOf("scored", ({ takes }) => ({ face: takes("face", models.image, { prompt }, { count: 3, choose }) }));
-  const pickOf = ({ report }: RunResult) => report.steps.find(({ path }) => path === "face/pick")!;
-
   test("chooses the highest, the first of equals", async () => {
     const world = await openFakeShow();
-    const result = await world.run(scored(async ({ index }) => [1, 5, 5][index]!));
+    const result = await world.run(takesBy(async ({ index }) => [1, 5, 5][index]!));
     expect(pickOf(result)).toMatchObject({ status: "succeeded", chosen: { step: "face/2", index: 0 } });
-    for await (const { event } of world.show.events("x"))
-      if (event.type === "pick.decided") expect(event.scores).toEqual([1, 5, 5]);
+    const decided = { type: "pick.decided", scores: [1, 5, 5] };
+    expect(await eventsOf(world)).toContainEqual(expect.objectContaining(decided));
   });
 
-  test("offers the remaining takes when one failed", async () => {
-    const fails = (_model: string, body: string) =>
-      JSON.parse(body).seed === 1 ? { code: "INVALID_ARGUMENT", retryable: false } : null;
-    const world = await openFakeShow({ fails });
-    const two = pipelineOf("two", ({ takes }) => ({
-      face: takes("face", models.image, { prompt, seed: 1 }, { count: 2, choose: () => 1 }),
-    }));
-    expect(pickOf(await world.run(two))).toMatchObject({ chosen: { step: "face/2", index: 0 } });
+  test("chooses among the remaining takes when one failed", async () => {
+    const result = await (await worldOfFailure()).run(takesBy(() => 1));
+    expect(pickOf(result)).toMatchObject({ chosen: { step: "face/2", index: 0 } });
   });
 
   test("that never ends does not keep a stop waiting", async () => {
     const world = await openFakeShow();
     const { promise: scoring, resolve: start } = Promise.withResolvers<void>();
-    const endless = scored(() => {
+    const endless = takesBy(() => {
       start();
       return new Promise(() => {});
     });
@@ -75,7 +53,7 @@ describe("a scoring function", () => {
     await scoring;
     await handle.stop();
     expect((await going).pause?.reason).toBe("stopped");
-    expect(pickOf(await world.resume({ pipeline: scored(() => 1) }))).toMatchObject({ status: "succeeded" });
+    expect(pickOf(await world.resume({ pipeline: takesBy(() => 1) }))).toMatchObject({ status: "succeeded" });
   });
 
   test.each([
@@ -83,7 +61,7 @@ describe("a scoring function", () => {
     ["an error", () => Promise.reject(new Error("no eyes")), /^no eyes$/],
   ])("that gives %s fails the choice; what was made stays", async (_name, choose, reason) => {
     const world = await openFakeShow();
-    const result = await world.run(scored(choose));
+    const result = await world.run(takesBy(choose));
     expect(pickOf(result)).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
     expect(result.report.steps.filter(({ status }) => status === "succeeded")).toHaveLength(3);
   });
@@ -100,22 +78,24 @@ describe("a person's decision", () => {
   test("pauses the run with what to do, and is applied on resume", async () => {
     const world = await openFakeShow();
     const paused = await world.run(gated);
-    expect(paused.pause).toMatchObject({
-      reason: "approval",
-      message: expect.stringMatching(/^one waits for a decision.*which face\?.*showrunner approve x$/),
-    });
-    await expect(world.show.approve("x", "one")).rejects.toThrow(/one asks for a choice; pick a number from 0 to 2/);
-    await expect(world.show.approve("x", "one", { pick: 3 })).rejects.toThrow(/there is no result 3/);
-    await expect(world.show.approve("x", "go")).rejects.toThrow(/go is waiting/);
-    await expect(world.show.approve("x", "film")).rejects.toThrow(/film is not an approval/);
+    const message = expect.stringMatching(/^one waits for a decision.*which face\?.*showrunner approve x$/);
+    expect(paused.pause).toMatchObject({ reason: "approval", message });
+    const refused = [
+      ["one", undefined, "one asks for a choice; pick a number from 0 to 2"],
+      ["one", 3, "there is no result 3"],
+      ["one", "faces", "pick: faces produced several results; pick a number from 0 to 2."],
+      ["go", undefined, "go is waiting"],
+      ["film", undefined, "film is not an approval"],
+    ] as const;
+    for (const [step, pick, why] of refused) await expect(world.show.approve("x", step, { pick })).rejects.toThrow(why);
     await world.show.approve("x", "one", { pick: 2 });
     expect((await world.resume()).pause?.message).toMatch(/^go waits/);
     await world.show.approve("x", "go", { note: "nice" });
     const result = await world.resume();
     expect(result.status).toBe("succeeded");
-    const film = [...world.paidService.jobs.values()].at(-1)!;
-    const third = [...world.paidService.jobs.values()][0]!.outputs[2]!;
-    expect(JSON.parse(film.body).images).toEqual([{ source: "asset", asset_id: third.assetId }]);
+    const [faces, film] = [...world.paidService.jobs.values()];
+    const { assetId: asset_id } = faces!.outputs[2]!;
+    expect(JSON.parse(film!.body).images).toEqual([{ source: "asset", asset_id }]);
     const [, one, go] = result.report.steps;
     expect(one).toMatchObject({ chosen: { step: "faces", index: 2 }, approval: { approved: true, note: null } });
     expect(go).toMatchObject({ approval: { approved: true, note: "nice" } });
@@ -123,13 +103,8 @@ describe("a person's decision", () => {
   });
 
   test("names a take by its position or by its step, and nothing else", async () => {
-    const world = await openFakeShow({
-      fails: (_, body) => (JSON.parse(body).seed === 7 ? { code: "INVALID_ARGUMENT", retryable: false } : null),
-    });
-    const cast = pipelineOf("cast", ({ takes }) => ({
-      face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "person" }),
-    }));
-    expect((await world.run(cast)).pause?.reason).toBe("approval");
+    const world = await worldOfFailure();
+    expect((await world.run(takesBy("person"))).pause?.reason).toBe("approval");
     const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
     await expect(pick("face/4")).rejects.toThrow(
       'face/pick offers no result of step "face/4"; pick a number from 0 to 1, or the name of the step that produced the result: face/2, face/3.',
@@ -137,15 +112,7 @@ describe("a person's decision", () => {
     // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
     for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);
     await pick("face/3");
-    expect((await world.resume()).report.steps.at(-1)).toMatchObject({ chosen: { step: "face/3", index: 0 } });
-  });
-
-  test("of a step with several outputs needs the output's index", async () => {
-    const world = await openFakeShow();
-    await world.run(gated);
-    await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
-      "pick: faces produced several results; pick a number from 0 to 2.",
-    );
+    expect(pickOf(await world.resume())).toMatchObject({ chosen: { step: "face/3", index: 0 } });
   });
 
   test("against it fails the step with the note, and what uses it is skipped unpaid", async () => {
