@@ -1,20 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { openShowrunner, type RunResult } from "../../../src/index.ts";
-import { startLocalService } from "../../../src/local-service/index.ts";
+import { start } from "../../local-service/support/service.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { type LateRun, pictureBy } from "./fixtures/late-answer-run.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "late-answers-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A provider that answers once it is told to. */
 async function provider() {
@@ -25,21 +21,21 @@ async function provider() {
     asked.resolve();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
+  onTestFinished(() => void server.close());
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     requests: open,
     asked: () => asked.promise,
-    close: () => server.close(),
   };
 }
 
-function process(run: LateRun) {
-  const hook = join(import.meta.dirname, "fixtures/same-instance.mjs");
-  const script = join(import.meta.dirname, "fixtures/late-answer-run.ts");
-  const stdio = ["ignore", "pipe", "inherit"] as const;
-  const child = spawn(globalThis.process.execPath, ["--import", hook, script, JSON.stringify(run)], {
-    stdio: [...stdio],
-  });
+function startProcess(run: LateRun) {
+  const [hook, script] = ["same-instance.mjs", "late-answer-run.ts"].map((name) =>
+    join(import.meta.dirname, "fixtures", name),
+  );
+  const args = ["--import", hook!, script!, JSON.stringify(run)];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
   return { child, said: text(child.stdout!) };
 }
 
@@ -49,13 +45,13 @@ test.each([
 ])(
   "%s that comes to a process which was frozen for longer than its lease settles the run for the next one",
   async (_, status, end) => {
-    const service = await startLocalService({ renderer: "stub" });
+    const { baseUrl, apiKey } = await start();
     const painter = await provider();
-    const home = mkdtempSync(join(folder, "run-"));
-    const { baseUrl, apiKey } = service;
+    const home = newFolder();
     const opened = { baseUrl, apiKey, journal: join(home, "journal.db"), leaseMs: 3_000 };
-    const first = process({ ...opened, outDir: join(home, "out"), provider: painter.url });
+    const first = startProcess({ ...opened, outDir: join(home, "out"), provider: painter.url });
     const show = await openShowrunner({ ...opened, notify: false });
+    onTestFinished(() => show.close());
     const resume = async (): Promise<RunResult> => {
       for (;;) {
         const pipeline = pictureBy(painter.url);
@@ -68,21 +64,14 @@ test.each([
         await sleep(200);
       }
     };
-    try {
-      await painter.asked();
-      first.child.kill("SIGSTOP");
-      expect(await resume()).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
-      painter.requests[0]!.writeHead(status).end(status === 200 ? greyPng(32) : "");
-      first.child.kill("SIGCONT");
-      expect(await first.said).toBe("RUN_TAKEN_OVER\n");
-      expect(await resume()).toMatchObject(end);
-      expect(painter.requests).toHaveLength(1);
-    } finally {
-      first.child.kill("SIGKILL");
-      painter.close();
-      await show.close();
-      await service.close();
-    }
+    await painter.asked();
+    first.child.kill("SIGSTOP");
+    expect(await resume()).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    painter.requests[0]!.writeHead(status).end(status === 200 ? greyPng(32) : "");
+    first.child.kill("SIGCONT");
+    expect(await first.said).toBe("RUN_TAKEN_OVER\n");
+    expect(await resume()).toMatchObject(end);
+    expect(painter.requests).toHaveLength(1);
   },
   120_000,
 );

@@ -1,10 +1,9 @@
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JournalDiskFullError, JournalRecordError } from "../../../src/core/journal/errors.ts";
-import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
-import { createMemoryJournal, type JournalStore, type Pipeline, type RunResult } from "../../../src/index.ts";
-import { during, type FakeShow, openFakeShow, SimulatedClock } from "../../support/engine.ts";
+import { createMemoryJournal, type JournalStore, type Pipeline } from "../../../src/index.ts";
+import { during, greyPng, newFolder, openFakeShow, SimulatedClock } from "../../support/engine.ts";
 import { apiCallError, filmBy, MockProvider, pictureBy } from "../../support/mock-models.ts";
 import { overriding } from "../../support/overriding.ts";
 
@@ -51,15 +50,8 @@ function frozenJournal(journal: JournalStore) {
   return { frozen, thaw: () => thaws.resolve() };
 }
 
-interface Late {
-  readonly second: FakeShow;
-  readonly clock: SimulatedClock;
-  /** The provider answers, and the first holder ends. */
-  answered(): Promise<unknown>;
-}
-
-/** The first holder's lease has ended during its request, and a second one took the run over. */
-async function takenOver(provider: SlowProvider, of: (provider: MockProvider) => Pipeline): Promise<Late> {
+/** The first holder's lease has ended during its request, and a second one may take the run over. */
+async function takenOver(provider = new SlowProvider(), of: (provider: MockProvider) => Pipeline = pictureBy) {
   const second = await openFakeShow();
   const { clock } = second;
   const { frozen, thaw } = frozenJournal(second.journal);
@@ -70,8 +62,11 @@ async function takenOver(provider: SlowProvider, of: (provider: MockProvider) =>
   await clock.advance(2 * LEASE_MS);
   expect(provider.requests).toHaveLength(1);
   return {
+    provider,
     second,
-    clock,
+    /** The second one goes on with the run. */
+    resumed: () => second.resume({ pipeline: of(provider) }),
+    /** The provider answers, and the first holder ends. */
     answered: async () => {
       thaw();
       provider.answer();
@@ -80,126 +75,104 @@ async function takenOver(provider: SlowProvider, of: (provider: MockProvider) =>
   };
 }
 
-const resumed = ({ second }: Late, of: Pipeline): Promise<RunResult> => second.resume({ pipeline: of });
-
 describe("an answer of a provider that comes after its process lost the run", () => {
   test.each([
     ["with its media", pictureBy, "0.05"],
     ["with an operation, which is asked for", filmBy, "0.50"],
   ])("%s settles the step for the next holder, and nothing is sent again [G1]", async (_, of, cost) => {
-    const provider = new SlowProvider();
-    const late = await takenOver(provider, of);
-    expect(await resumed(late, of(provider))).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
-    expect(await late.answered()).toMatchObject({ code: "RUN_TAKEN_OVER" });
-    const result = await resumed(late, of(provider));
-    expect(result).toMatchObject({ status: "succeeded", report: { cost, held: "0.00" } });
+    const { provider, resumed, answered } = await takenOver(new SlowProvider(), of);
+    expect(await resumed()).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    expect(await answered()).toMatchObject({ code: "RUN_TAKEN_OVER" });
+    expect(await resumed()).toMatchObject({ status: "succeeded", report: { cost, held: "0.00" } });
     expect([provider.requests.length, provider.made]).toEqual([1, 1]);
   });
 
   describe("and refuses the request", () => {
     const refusing = (status: number) =>
-      new SlowProvider("mock", [{ throws: apiCallError(status, "no such size", { prompt: "a red boat" }) }, "made"]);
+      new SlowProvider("mock", [{ throws: apiCallError(status, "no such size") }, "made"]);
 
     test("settles the step, and its hold is free again without a person", async () => {
-      const provider = refusing(400);
-      const late = await takenOver(provider, pictureBy);
-      expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "paused", report: { held: "0.05" } });
-      await late.answered();
-      const result = await resumed(late, pictureBy(provider));
-      expect(result).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
+      const { provider, resumed, answered } = await takenOver(refusing(400));
+      expect(await resumed()).toMatchObject({ status: "paused", report: { held: "0.05" } });
+      await answered();
+      expect(await resumed()).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
       expect(provider.requests).toHaveLength(1);
     });
 
     test("is followed by another request where it was only busy", async () => {
-      const provider = refusing(429);
-      const late = await takenOver(provider, pictureBy);
-      await resumed(late, pictureBy(provider));
-      await late.answered();
-      const result = await resumed(late, pictureBy(provider));
-      expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+      const { provider, resumed, answered } = await takenOver(refusing(429));
+      await resumed();
+      await answered();
+      expect(await resumed()).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
       expect([provider.requests.length, provider.made]).toEqual([2, 1]);
     });
 
     test("proves nothing of a key that was sent again meanwhile", async () => {
-      const provider = new SlowProvider("gateway", [
-        { throws: apiCallError(400, "no", { prompt: "a red boat" }) },
-        "made",
-      ]);
-      const late = await takenOver(provider, filmBy);
-      const second = resumed(late, filmBy(provider));
-      while (provider.requests.length < 2) await late.clock.advance(250);
-      await late.answered();
-      expect(await second).toMatchObject({ status: "succeeded", report: { cost: "0.50", held: "0.00" } });
+      const provider = new SlowProvider("gateway", [{ throws: apiCallError(400, "no") }, "made"]);
+      const { second, resumed, answered } = await takenOver(provider, filmBy);
+      const ended = resumed();
+      while (provider.requests.length < 2) await second.clock.advance(250);
+      await answered();
+      expect(await ended).toMatchObject({ status: "succeeded", report: { cost: "0.50", held: "0.00" } });
       expect([provider.requests.length, provider.made]).toEqual([2, 1]);
     });
 
     test("leaves it to a person where the answer proves nothing", async () => {
-      const provider = refusing(500);
-      const late = await takenOver(provider, pictureBy);
-      await resumed(late, pictureBy(provider));
-      await late.answered();
-      const result = await resumed(late, pictureBy(provider));
-      expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
+      const { resumed, answered } = await takenOver(refusing(500));
+      await resumed();
+      await answered();
+      const left = { status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } };
+      expect(await resumed()).toMatchObject(left);
     });
 
     test("changes nothing where a person has said meanwhile what came of it", async () => {
-      const provider = refusing(429);
-      const late = await takenOver(provider, pictureBy);
-      await resumed(late, pictureBy(provider));
-      await late.second.show.adopt("x", "still", null);
-      expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "failed" });
-      await late.answered();
-      expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "failed", report: { held: "0.00" } });
+      const { provider, second, resumed, answered } = await takenOver(refusing(429));
+      await resumed();
+      await second.show.adopt("x", "still", null);
+      expect((await resumed()).status).toBe("failed");
+      await answered();
+      expect(await resumed()).toMatchObject({ status: "failed", report: { held: "0.00" } });
       expect(provider.requests).toHaveLength(1);
     });
   });
 
   test("counts before a person's word, not yet read, that nothing was made", async () => {
-    const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureBy);
-    await resumed(late, pictureBy(provider));
-    await late.second.show.adopt("x", "still", null);
-    await late.answered();
-    const result = await resumed(late, pictureBy(provider));
-    expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+    const { second, resumed, answered } = await takenOver();
+    await resumed();
+    await second.show.adopt("x", "still", null);
+    await answered();
+    expect(await resumed()).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
   });
 
   test("changes nothing where a person has given the file meanwhile", async () => {
-    const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureBy);
-    await resumed(late, pictureBy(provider));
-    const file = join(late.second.outDir, "given.png");
-    await mkdir(late.second.outDir, { recursive: true });
+    const { second, resumed, answered } = await takenOver();
+    await resumed();
+    const file = join(newFolder(), "given.png");
     await writeFile(file, greyPng(32));
-    await late.second.show.adopt("x", "still", file);
-    expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "succeeded" });
-    await late.answered();
-    const result = await resumed(late, pictureBy(provider));
-    expect(result).toMatchObject({
-      status: "succeeded",
-      report: { cost: "0.05", steps: [{ outputs: [{ width: 32 }] }] },
-    });
+    await second.show.adopt("x", "still", file);
+    expect((await resumed()).status).toBe("succeeded");
+    await answered();
+    const report = { cost: "0.05", steps: [{ outputs: [{ width: 32 }] }] };
+    expect(await resumed()).toMatchObject({ status: "succeeded", report });
   });
 
   test("keeps its media until the run takes it in", async () => {
-    const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureBy);
-    await resumed(late, pictureBy(provider));
-    await late.answered();
-    const { mediaDir, show } = late.second;
+    const { second, resumed, answered } = await takenOver();
+    await resumed();
+    await answered();
+    const { mediaDir, show } = second;
     for (const name of await readdir(mediaDir, { recursive: true })) await utimes(join(mediaDir, name), 1, 1);
     expect((await show.gc()).media.count).toBe(0);
-    expect(await resumed(late, pictureBy(provider))).toMatchObject({ status: "succeeded" });
+    expect((await resumed()).status).toBe("succeeded");
   });
 
   test("wakes a run that an engine left for it", async () => {
-    const provider = new SlowProvider();
-    const late = await takenOver(provider, pictureBy);
-    const { clock, second } = late;
+    const { provider, second, answered } = await takenOver();
+    const { clock } = second;
     const slice = () =>
       during(clock, second.show.engine.slice("x", { findPipeline: async () => pictureBy(provider), anew: true }));
     expect(await slice()).toMatchObject({ status: "paused", wakeAt: null });
-    await late.answered();
+    await answered();
     const { account } = (await second.journal.run("x"))!;
     expect(await second.journal.dueRuns({ account, at: clock.now(), limit: 1 })).toHaveLength(1);
     expect(await slice()).toMatchObject({ status: "succeeded" });
@@ -209,7 +182,7 @@ describe("an answer of a provider that comes after its process lost the run", ()
 
 /** A journal that takes nothing while it fails. */
 function failingJournal(inner: JournalStore) {
-  const failing = { error: null as Error | null, left: 0 };
+  const failing: { error: Error | null; left: number } = { error: null, left: 0 };
   const writes = (["commit", "send", "takeLease", "renewLease", "releaseLease"] as const).map((name) => {
     const method = inner[name].bind(inner) as (...given: unknown[]) => unknown;
     const write = (...given: unknown[]) => {
@@ -244,8 +217,8 @@ describe("an answer of a provider that comes while the journal takes nothing", (
     await clock.advance(120_000);
     failing.error = null;
     expect(await during(clock, ended)).toMatchObject({ code: "JOURNAL_DISK_FULL" });
-    const result = await world.resume({ pipeline: pictureBy(provider) });
-    expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+    const done = { status: "succeeded", report: { cost: "0.05", held: "0.00" } };
+    expect(await world.resume({ pipeline: pictureBy(provider) })).toMatchObject(done);
     expect(provider.requests).toHaveLength(1);
   });
 

@@ -3,8 +3,8 @@ import { priceTable } from "../../../src/cli/report/price-table.ts";
 import type { Pipeline } from "../../../src/index.ts";
 import { STOCK_VOICES } from "../../../src/local-service/catalog/builtin/index.ts";
 import { mediaReference } from "../../../src/local-service/catalog/model.ts";
+import { pipelineOf, stepOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
-import { pipelineOf } from "../../support/pipelines.ts";
 
 const media = (media_type: "image" | "video" | "audio", bounds: object = {}) =>
   mediaReference({ media_type, role: "reference", max_file_size_bytes: 50_000_000, description: "", ...bounds });
@@ -15,38 +15,26 @@ const model = (id: string, modality: string, properties: object, required: reado
 const text = { type: "string", maxLength: 5000 };
 const resolution = { type: "string", enum: ["768p", "1080p"] };
 const quality = { type: "string", enum: ["standard", "pro"] };
+const twoSeconds = media("audio", { min_duration_ms: 2000 });
+const fiveSeconds = media("video", { min_duration_ms: 5000 });
+const wide = media("image", { min_aspect_ratio: 1.5, min_dimension_px: 600 });
 
 const catalog = [
   model("still-1", "image", { prompt: text, aspect_ratio: { type: "string" } }, ["prompt"]),
   model("tts-1", "audio", { text, voice_id: text, speed: { type: "number" } }, ["text", "voice_id"]),
   model("film-1", "video", { prompt: text, duration_ms: { type: "integer" } }, ["prompt", "duration_ms"]),
-  model("face-1", "video", { start_image: media("image"), audio: media("audio", { min_duration_ms: 2000 }) }, [
-    "start_image",
-    "audio",
-  ]),
-  model("wide-1", "video", { start_image: media("image", { min_aspect_ratio: 1.5, min_dimension_px: 600 }) }, [
-    "start_image",
-  ]),
+  model("face-1", "video", { start_image: media("image"), audio: twoSeconds }, ["start_image", "audio"]),
+  model("wide-1", "video", { start_image: wide }, ["start_image"]),
   model("tiers-1", "video", { prompt: text, start_image: media("image"), resolution, quality }, ["start_image"]),
-  model(
-    "upscale-1",
-    "video",
-    { source_video: media("video", { min_duration_ms: 5000 }), resolution, quality, prompt: text },
-    ["source_video"],
-  ),
+  model("upscale-1", "video", { source_video: fiveSeconds, resolution, quality, prompt: text }, ["source_video"]),
 ];
 
+const when = { field: "quality", is: ["pro"] };
 /** Known to the service alone. */
 const families = ["tiers-1", "upscale-1"].map((name) => ({
   name,
   models: [name],
-  rules: [
-    {
-      ...{ kind: "values" as const, field: "resolution", values: ["1080p"] },
-      when: { field: "quality", is: ["pro"] },
-      message: "pro is 1080p",
-    },
-  ],
+  rules: [{ kind: "values" as const, field: "resolution", values: ["1080p"], when, message: "pro is 1080p" }],
 }));
 
 const world = localShow({ catalog, families });
@@ -74,38 +62,32 @@ const behind = (first: readonly [string, object], second: readonly [string, (fir
   }));
 
 async function through(what: Pipeline) {
-  const before = (await world.service.stats()).jobs_created;
+  const before = world.service.stats().jobs_created;
   const result = await world.run(what);
-  return { result, bought: (await world.service.stats()).jobs_created - before };
+  return { result, bought: world.service.stats().jobs_created - before };
 }
 
 /** What plan and run say, having bought nothing. */
 async function refusal(what: Pipeline) {
-  const before = (await world.service.stats()).jobs_created;
+  const before = world.service.stats().jobs_created;
   const { ok, problems } = await world.show.quote(what, {});
   await expect(world.show.run(what, {}, {})).rejects.toMatchObject({ code: "PLAN_PROBLEMS", problems });
-  expect([ok, (await world.service.stats()).jobs_created - before]).toEqual([false, 0]);
+  expect([ok, world.service.stats().jobs_created - before]).toEqual([false, 0]);
   return problems;
 }
 
 describe("a plan that the service will refuse is refused before anything is bought", () => {
   test("for a speech that is too short for the face that says it", async () => {
-    expect(await refusal(speaking("Welcome on board!!"))).toEqual([
-      {
-        code: "media-bounds",
-        step: "film",
-        field: "input.audio",
-        message:
-          "line is expected to last 1.3 s (according to its text of 18 characters) but must last at least 2.0 s; change line, or state its duration with expect: { durationMs } in its options",
-      },
-    ]);
+    const message =
+      "line is expected to last 1.3 s (according to its text of 18 characters) but must last at least 2.0 s; change line, or state its duration with expect: { durationMs } in its options";
+    const problem = { code: "media-bounds", step: "film", field: "input.audio", message };
+    expect(await refusal(speaking("Welcome on board!!"))).toEqual([problem]);
   });
 
   test("for fields that do not go together, behind a still", async () => {
     const start = (start_image: unknown) => ({ start_image, prompt: "it moves", resolution: "768p", quality: "pro" });
-    expect(await refusal(behind(["still-1", { prompt: "a face" }], ["tiers-1", start]))).toMatchObject([
-      { code: "enum", step: "film", field: "input.resolution" },
-    ]);
+    const problem = { code: "enum", step: "film", field: "input.resolution" };
+    expect(await refusal(behind(["still-1", { prompt: "a face" }], ["tiers-1", start]))).toMatchObject([problem]);
   });
 
   test("likewise behind a film, which nothing can take the place of, and for a film that is too short", async () => {
@@ -135,11 +117,8 @@ describe("a plan that may come out well is not refused", () => {
     ["with tags that may pause", speaking('Hi <break time="3s"/>')],
   ])("%s it is priced, and says what the speech must be", async (_, what) => {
     const price = await priceOf(what, "film");
-    expect(price).toMatchObject({
-      basis: "provisional",
-      reason: "line must last at least 2.0 s",
-      conditionalOn: ["line"],
-    });
+    const reason = "line must last at least 2.0 s";
+    expect(price).toMatchObject({ basis: "provisional", reason, conditionalOn: ["line"] });
     expect(price.costMicros).toBeGreaterThan(0);
     expect(price.said).toContain("provisional: quoted again when its media exist; line must last at least 2.0 s");
   });
@@ -170,14 +149,12 @@ describe("a plan that may come out well is not refused", () => {
   });
 });
 
-describe("the real medium is looked at before anything else is bought that only its user needs", () => {
-  test("a speech that came out too short: the still is not bought", async () => {
-    const { result, bought } = await through(speaking("Hi.", { expect: 3000, isWritten: false }));
-    expect([result.status, bought]).toEqual(["failed", 2]);
-    const careful = await through(speaking("Hi.", { isWritten: false }));
-    expect([careful.result.status, careful.bought]).toEqual(["failed", 1]);
-    const steps = new Map(careful.result.report.steps.map((step) => [step.path, step]));
-    expect(steps.get("film")?.reason).toContain("input.audio: the media is 1000 ms long; at least 2000 is required");
-    expect(steps.get("still")?.status).toBe("skipped");
-  });
+test("the real medium is looked at before anything else is bought that only its user needs: the still is not bought", async () => {
+  const { result, bought } = await through(speaking("Hi.", { expect: 3000, isWritten: false }));
+  expect([result.status, bought]).toEqual(["failed", 2]);
+  const careful = await through(speaking("Hi.", { isWritten: false }));
+  expect([careful.result.status, careful.bought]).toEqual(["failed", 1]);
+  const said = "input.audio: the media is 1000 ms long; at least 2000 is required";
+  expect(stepOf(careful.result, "film").reason).toContain(said);
+  expect(stepOf(careful.result, "still").status).toBe("skipped");
 });

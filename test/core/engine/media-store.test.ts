@@ -12,7 +12,6 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
@@ -20,12 +19,8 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type FolderStore, openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { anyCharacter } from "../../support/any-character.ts";
-import { isFull } from "../../support/sample.ts";
+import { isFull, newFolder } from "../../support/engine.ts";
 import { noSmallDisk, smallDisk } from "../../support/small-disk.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "media-"));
-let folders = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const bytes = Buffer.from("the bytes of a picture");
 const hashOf = (content: Uint8Array) => createHash("sha256").update(content).digest("hex");
@@ -37,7 +32,7 @@ describe("The media store", () => {
   let media: FolderStore;
 
   beforeEach(async () => {
-    const world = join(folder, `${++folders}`);
+    const world = newFolder();
     dir = join(world, "media");
     outDir = join(world, "out");
     media = await openMediaStore(dir);
@@ -68,10 +63,8 @@ describe("The media store", () => {
     expect(await media.put({ bytes })).toEqual(expected);
     expect(await media.put({ path: file })).toEqual(expected);
     expect(await media.put({ stream: stream() })).toEqual(expected);
-    expect(await hashes()).toEqual([sha256]);
-    expect(readFileSync(media.path(sha256)).equals(bytes)).toBe(true);
-    expect(readFileSync(file).equals(bytes)).toBe(true);
-    expect(readdirSync(join(dir, "tmp"))).toEqual([]);
+    expect([await hashes(), readdirSync(join(dir, "tmp"))]).toEqual([[sha256], []]);
+    for (const path of [media.path(sha256), file]) expect(readFileSync(path).equals(bytes)).toBe(true);
   });
 
   test("keeps any bytes, the empty ones too", async () => {
@@ -104,27 +97,22 @@ describe("The media store", () => {
       throw new Error("connection lost");
     }
     await expect(media.put({ stream: broken() })).rejects.toThrow("connection lost");
-    expect(await hashes()).toEqual([]);
-    expect(readdirSync(join(dir, "tmp"))).toEqual([]);
+    expect([await hashes(), readdirSync(join(dir, "tmp"))]).toEqual([[], []]);
   });
 
   test("moves a finished download into the store", async () => {
     const tmp = media.tmpPath();
     writeFileSync(tmp, bytes);
     expect(await media.adopt(tmp)).toEqual({ sha256, sizeBytes: bytes.length });
-    expect(existsSync(tmp)).toBe(false);
-    expect(await media.has(sha256)).toBe(true);
+    expect([existsSync(tmp), await media.has(sha256)]).toEqual([false, true]);
     await expect(media.adopt(tmp)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test("has what was put, until it is removed", async () => {
-    expect(await media.has(sha256)).toBe(false);
-    expect(await media.remove(sha256)).toBe(false);
+    expect([await media.has(sha256), await media.remove(sha256)]).toEqual([false, false]);
     await media.put({ bytes });
-    expect(await media.has(sha256)).toBe(true);
-    expect(await media.remove(sha256)).toBe(true);
-    expect(await media.has(sha256)).toBe(false);
-    expect(await media.verify(sha256)).toBe("missing");
+    expect([await media.has(sha256), await media.remove(sha256)]).toEqual([true, true]);
+    expect([await media.has(sha256), await media.verify(sha256)]).toEqual([false, "missing"]);
   });
 
   test("finds damage, and the same bytes put again mend it", async () => {
@@ -146,19 +134,15 @@ describe("The media store", () => {
 
   test("keeps its content when it is opened again, and clears away what a killed process left long ago", async () => {
     await media.put({ bytes });
-    const [old, young] = [media.tmpPath(), media.tmpPath()];
-    for (const path of [old, young]) writeFileSync(path, "half");
-    utimesSync(old, 1, 1);
-    const [abandoned, busy] = [media.tmpPath(), media.tmpPath()];
+    const [old, young, abandoned, busy] = [media.tmpPath(), media.tmpPath(), media.tmpPath(), media.tmpPath()];
+    const framesOf = (path: string) => join(path, "frames.raw");
     for (const path of [abandoned, busy]) mkdirSync(path);
-    for (const path of [abandoned, busy]) writeFileSync(join(path, "frames.raw"), "half");
-    for (const path of [join(abandoned, "frames.raw"), abandoned, busy]) utimesSync(path, 1, 1);
+    for (const path of [old, young, framesOf(abandoned), framesOf(busy)]) writeFileSync(path, "half");
+    for (const path of [old, framesOf(abandoned), abandoned, busy]) utimesSync(path, 1, 1);
     media = await openMediaStore(dir);
     expect(await hashes()).toEqual([sha256]);
-    expect(existsSync(old)).toBe(false);
-    expect(existsSync(young)).toBe(true);
-    expect(existsSync(abandoned)).toBe(false);
-    expect(existsSync(join(busy, "frames.raw"))).toBe(true);
+    const left = [old, young, abandoned, framesOf(busy)].map((path) => existsSync(path));
+    expect(left).toEqual([false, true, false, true]);
   });
 
   test("clears away at once what a process left that is gone, and nothing of one that runs [G16]", async () => {
@@ -171,9 +155,7 @@ describe("The media store", () => {
     const left = [gone, reused, beforeTheStart, elsewhere, own].map((one) => join(dir, "tmp", `${one}.${name}`));
     for (const path of left) mkdirSync(path);
     for (const path of left) writeFileSync(join(path, "film.mp4"), "half");
-    const parts = [gone, own].map((one) =>
-      join(dir, "tmp", `.${one}.${name}`.slice(0, 60).concat(".0123456789ab.part")),
-    );
+    const parts = [gone, own].map((one) => join(dir, "tmp", `${`.${one}.${name}`.slice(0, 60)}.0123456789ab.part`));
     for (const path of parts) writeFileSync(path, "half");
     expect(await media.garbage.removeLeftovers({ dryRun: true })).toBe(4);
     expect([...left, ...parts].every((path) => existsSync(path))).toBe(true);
@@ -230,9 +212,7 @@ describe("The media store", () => {
       const nasty = fc.oneof(
         fc.string({ unit: anyCharacter, maxLength: 300 }),
         fc
-          .array(fc.constantFrom("..", "/", "\\", "con", "NUL", ".", "a", " ", ":", "\u202e", "\0"), {
-            maxLength: 12,
-          })
+          .array(fc.constantFrom("..", "/", "\\", "con", "NUL", ".", "a", " ", ":", "\u202e", "\0"), { maxLength: 12 })
           .map((parts) => parts.join("")),
       );
       await fc.assert(
@@ -258,9 +238,7 @@ describe("The media store", () => {
       const first: string[] = [];
       for (const name of names) first.push(await place(name));
       expect(new Set(first.map((file) => file.toLowerCase())).size).toBe(names.length);
-      const again: string[] = [];
-      for (const name of names) again.push(await place(name));
-      expect(again).toEqual(first);
+      for (const [at, name] of names.entries()) expect(await place(name)).toBe(first[at]);
       expect(first[2]).toBe("Shot.png");
     });
 
@@ -276,13 +254,8 @@ describe("The media store", () => {
       const names = ["b/two.png", "one.png", "ONE.png", "b/three.png", "one.png"];
       const files = names.map((name, at) => ({ sha256: at === 4 ? other.sha256 : sha256, name }));
       const first = await media.place(files, outDir, "tag");
-      expect(first).toEqual([
-        "b/two.png",
-        "one.png",
-        expect.stringMatching(/^ONE-[0-9a-f]{8}\.png$/),
-        "b/three.png",
-        "one.png",
-      ]);
+      const renamed = expect.stringMatching(/^ONE-[0-9a-f]{8}\.png$/);
+      expect(first).toEqual(["b/two.png", "one.png", renamed, "b/three.png", "one.png"]);
       expect([placed("one.png"), placed(first[2]!)]).toEqual(["another", bytes.toString()]);
       expect(readdirSync(join(outDir, "b")).sort()).toEqual(["three.png", "two.png"]);
       expect(await media.place(files, outDir, "tag")).toEqual(first);
@@ -317,10 +290,8 @@ describe("The media store", () => {
       await place("a.png");
       renameSync(outDir, `${outDir}-before`);
       symlinkSync(elsewhere, outDir);
-      await expect(place("a.png")).rejects.toMatchObject({
-        code: "MEDIA_PATH",
-        message: expect.stringContaining("now resolves to"),
-      });
+      const message = expect.stringContaining("now resolves to");
+      await expect(place("a.png")).rejects.toMatchObject({ code: "MEDIA_PATH", message });
       expect(readFileSync(join(elsewhere, "a.png"), "utf8")).toBe("another's");
     });
 
@@ -331,11 +302,8 @@ describe("The media store", () => {
     });
 
     test("that is not in the store is refused by its hash, and no file appears", async () => {
-      const unknown = hashOf(Buffer.from("never put"));
-      await expect(place("a.png", { content: unknown })).rejects.toMatchObject({
-        code: "MEDIA_MISSING",
-        sha256: unknown,
-      });
+      const content = hashOf(Buffer.from("never put"));
+      await expect(place("a.png", { content })).rejects.toMatchObject({ code: "MEDIA_MISSING", sha256: content });
       expect(readdirSync(outDir)).toEqual([]);
     });
 

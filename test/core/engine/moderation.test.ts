@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { StepMethods } from "../../../src/core/define/index.ts";
-import { pipeline, type RunResult } from "../../../src/index.ts";
+import { pipeline } from "../../../src/index.ts";
 import { models, pipelineOf, stepOf } from "../../support/engine.ts";
 import { localShow } from "../../support/local-show.ts";
 
@@ -13,14 +13,10 @@ const still = pipeline("still", {
   build: ({ input, job }) => ({ still: job("still", models.image, input) }),
 });
 
-function stillOf({ report }: RunResult) {
-  return report.steps.find(({ path }) => path === "still")!;
-}
-
 test("what moderation flagged of a job that it ends is kept with the failure and said of the step", async () => {
   const objection = { code: "MODERATION_FAILED", param: "outputs[0]", category: "violence" } as const;
   world.service.faults([{ kind: "fail_job", retryable: false, ...objection }]);
-  const step = stillOf(await world.run(still, { prompt: "a duel" }));
+  const step = stepOf(await world.run(still, { prompt: "a duel" }), "still");
   world.service.faults([]);
   expect(step.reason).toContain("(flagged: outputs[0], violence)");
   expect(step.attempts.at(-1)?.flagged).toEqual({ of: "output", field: "outputs[0]", category: "violence" });
@@ -30,7 +26,7 @@ test("a submit that moderation refuses names the field and the category", async 
   const { faults } = world.service;
   // The price is asked before the word is objectionable.
   faults([{ kind: "error", code: "MODERATION_FAILED", route: "POST /models/{model}" }]);
-  const step = stillOf(await world.run(still, { prompt: "a duel at noon" }));
+  const step = stepOf(await world.run(still, { prompt: "a duel at noon" }), "still");
   faults([]);
   expect(step.attempts.at(-1)?.flagged).toEqual({ of: "input", field: null, category: null });
   expect(step.reason).toContain("(flagged: input)");
@@ -47,14 +43,16 @@ const either = (onModerated: "stop" | "next", words: readonly [string, string]) 
 
 describe("an option whose prompt is refused in the estimate already", () => {
   test("is taken out of the plan, which is priced without it", async () => {
-    const quote = await world.show.quote(either("next", ["moderation-refused:violence", "a boat"]), {});
-    expect(quote.problems).toEqual([]);
-    expect(quote.prices.map(({ step }) => step)).toEqual(["face/2/still", "face/pick"]);
+    const of = either("next", ["moderation-refused:violence", "a boat"]);
+    const message = expect.stringContaining("was refused by moderation (violence)");
+    const quote = await world.show.quote(of, {});
+    expect(quote).toMatchObject({
+      problems: [],
+      prices: [{ step: "face/2/still" }, { step: "face/pick" }],
+      warnings: [{ code: "option-out", step: "face/1", message }],
+    });
     expect(quote.totalMicros.max).toBeGreaterThan(0);
-    expect(quote.warnings).toEqual([
-      { code: "option-out", step: "face/1", message: expect.stringContaining("was refused by moderation (violence)") },
-    ]);
-    const result = await world.run(either("next", ["moderation-refused:violence", "a boat"]));
+    const result = await world.run(of);
     expect(result.status).toBe("succeeded");
     expect(stepOf(result, "face/pick").reason).toContain("face/1 was ruled out");
   });

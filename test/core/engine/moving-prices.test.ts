@@ -3,15 +3,21 @@ import { during, openFakeShow, pictures, unanswered } from "../../support/engine
 
 const BUDGET = 600_000;
 
+interface Prices {
+  readonly quotes: () => number;
+  readonly charges?: (nth: number) => number;
+  readonly answers?: () => boolean;
+}
+
 /** A service that quotes one thing and charges another for its nth job. */
-async function world(quoteMicros: () => number, chargeMicros: (nth: number) => number, answers = () => true) {
+async function world({ quotes, charges = quotes, answers = () => true }: Prices) {
   let asked: (() => number) | null = null;
   const world = await openFakeShow({
-    priceMicros: () => (asked ?? quoteMicros)(),
+    priceMicros: () => (asked ?? quotes)(),
     client: ({ submit }) => ({
       submit: async (request, options) => {
         if (!answers()) throw unanswered(request.model, request.idempotencyKey);
-        asked = () => chargeMicros(world.paidService.jobs.size + 1);
+        asked = () => charges(world.paidService.jobs.size + 1);
         return submit(request, options).finally(() => {
           asked = null;
         });
@@ -25,12 +31,8 @@ test.each([8, 20])(
   "prices that rose tenfold while nobody drove the run are asked for again, at %i at a time",
   async (concurrency) => {
     let price = 20_000;
-    const { clock, paidService, run, resume } = await world(
-      () => price,
-      () => price,
-    );
-    const planned = { id: "x", budget: "0.60", concurrency, signal: AbortSignal.abort() };
-    await run(pictures, { count: 30 }, planned);
+    const { clock, paidService, run, resume } = await world({ quotes: () => price });
+    await run(pictures, { count: 30 }, { budget: "0.60", concurrency, signal: AbortSignal.abort() });
     expect(paidService.jobs.size).toBe(0);
     price = 200_000;
     await clock.advance(6 * 60_000);
@@ -41,11 +43,7 @@ test.each([8, 20])(
 
 test("what was sent before prices rose tenfold says nothing of the new quotes: the budget that they come to is enough [G22]", async () => {
   let [price, isLost] = [20_000, true];
-  const { show, clock, paidService, resume } = await world(
-    () => price,
-    () => price,
-    () => !isLost,
-  );
+  const { show, clock, paidService, resume } = await world({ quotes: () => price, answers: () => !isLost });
   const run = await during(clock, show.run(pictures, { count: 30 }, { id: "x", budget: "6.00", concurrency: 20 }));
   clock.setTimer(10_000, () => void run.stop());
   expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
@@ -61,23 +59,17 @@ test.each([
 ])(
   "quotes of nothing are believed once a bill agrees: where jobs cost %i, the run %s after %i",
   async (costMicros, status, count) => {
-    const { paidService, run } = await world(
-      () => 0,
-      () => costMicros,
-    );
-    const options = { id: "x", budget: "0.60", maxUnquoted: "0.10", concurrency: 200 };
+    const { paidService, run } = await world({ quotes: () => 0, charges: () => costMicros });
+    const options = { budget: "0.60", maxUnquoted: "0.10", concurrency: 200 };
     const result = await run(pictures, { count: 200 }, options);
     expect([result.status, paidService.jobs.size]).toEqual([status, count]);
   },
 );
 
 test("a model that charges above its quotes is bought one at a time: at most one job beyond the budget", async () => {
-  const { paidService, journal, run } = await world(
-    () => 20_000,
-    (nth) => (nth <= 8 ? 30_000 : 30_000 * nth),
-  );
-  const options = { id: "x", budget: "0.60", concurrency: 8 };
-  await run(pictures, { count: 30 }, options);
+  const charges = (nth: number) => (nth <= 8 ? 30_000 : 30_000 * nth);
+  const { paidService, journal, run } = await world({ quotes: () => 20_000, charges });
+  await run(pictures, { count: 30 }, { budget: "0.60", concurrency: 8 });
   const last = Math.max(...[...paidService.jobs.values()].map(({ costMicros }) => costMicros));
   expect(paidService.chargedMicros).toBeLessThanOrEqual(BUDGET + last);
   let open = 0;

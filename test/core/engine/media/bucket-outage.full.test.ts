@@ -1,26 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { models } from "../../../../recipes/models.ts";
 import { type BucketFailure, MediaBucketError } from "../../../../src/core/engine/media/media-errors.ts";
-import { plainWav } from "../../../../src/core/kit/placeholder-media.ts";
+import { file, pipeline } from "../../../../src/index.ts";
 import {
-  createMemoryJournal,
-  file,
-  type JournalStore,
-  openShowrunner,
-  pipeline,
-  type Showrunner,
-} from "../../../../src/index.ts";
-import { builtInCatalog } from "../../../support/built-in-catalog.ts";
+  eventsOf,
+  MockProvider,
+  models,
+  newFolder,
+  openFakeShow,
+  pipelineOf,
+  plainWav,
+} from "../../../support/engine.ts";
 import { FakeBucket } from "../../../support/fake-bucket.ts";
-import { FakePaidService } from "../../../support/fake-paid-service.ts";
-import { during } from "../../../support/fake-showrunner.ts";
-import { MockProvider } from "../../../support/mock-models.ts";
-import { pipelineOf } from "../../../support/pipelines.ts";
-import { SimulatedClock } from "../../../support/simulated-clock.ts";
 
 let bucket = new FakeBucket();
 vi.mock("../../../../src/core/engine/media/bucket/s3-bucket.ts", () => ({
@@ -34,10 +27,8 @@ vi.mock("../../../../src/core/engine/media/bucket/s3-bucket.ts", () => ({
 }));
 vi.setConfig({ testTimeout: 120_000 });
 
-const folder = mkdtempSync(join(tmpdir(), "bucket-outage-"));
-const sample = join(folder, "sample.wav");
+const sample = join(newFolder(), "sample.wav");
 beforeAll(() => writeFileSync(sample, plainWav(1_000)));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Every use of media: a file that is uploaded, outputs, a function that reads and writes, named files. */
 const film = pipeline("film", {
@@ -58,29 +49,13 @@ const film = pipeline("film", {
 });
 const JOBS = 2;
 
-interface World {
-  readonly show: Showrunner;
-  readonly journal: JournalStore;
-  readonly clock: SimulatedClock;
-  readonly paidService: FakePaidService;
-  /** Requests and answers of the bucket so far. */
-  turns(): number;
-  /** From the nth turn on the bucket is away for so long, milliseconds. */
-  breakAt(turn: number, forMs: number, reason: BucketFailure): void;
-}
+type World = Awaited<ReturnType<typeof open>>;
 
-let worlds = 0;
-
-async function open(): Promise<World> {
+async function open() {
   bucket = new FakeBucket();
-  const clock = new SimulatedClock();
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  paidService.now = () => clock.now();
-  const journal = createMemoryJournal({ now: () => clock.now() });
-  const mediaDir = join(folder, `machine-${++worlds}`);
-  const client = paidService.client();
-  const show = await openShowrunner({ client, journal, media: "s3://films", mediaDir, clock, notify: false });
-  await show.start(film, { sample }, { id: "x", outDir: join(folder, `out-${worlds}`) });
+  const world = await openFakeShow({ open: { media: "s3://films" } });
+  const { clock, show, outDir } = world;
+  await show.start(film, { sample }, { id: "x", outDir });
   let turns = 0;
   let outage = { from: Number.POSITIVE_INFINITY, forMs: 0, until: 0, reason: "busy" as BucketFailure };
   bucket.turn = async (request) => {
@@ -91,25 +66,18 @@ async function open(): Promise<World> {
     throw new MediaBucketError(`${request} failed.`, { reason: outage.reason, next: "showrunner doctor" });
   };
   return {
-    ...{ show, journal, clock, paidService },
+    ...world,
+    /** Requests and answers of the bucket so far. */
     turns: () => turns,
-    breakAt: (from, forMs, reason) => {
+    /** From the nth turn on the bucket is away for so long, milliseconds. */
+    breakAt: (from: number, forMs: number, reason: BucketFailure) => {
       outage = { from, forMs, until: 0, reason };
     },
   };
 }
 
-const inSlices = async ({ show, clock }: World) => {
-  for (;;) {
-    const { status, wakeAt } = await during(clock, show.engine.slice("x", { findPipeline: async () => film }));
-    if (wakeAt === null) return status;
-    await clock.advance(Math.max(0, wakeAt - clock.now()));
-  }
-};
-const hot = async ({ show, clock }: World) => {
-  const work = async () => (await (await show.resume("x", { pipeline: film })).result()).status;
-  return during(clock, work());
-};
+const inSlices = async ({ drive }: World) => (await drive({ findPipeline: async () => film })).at(-1)!.status;
+const hot = async ({ resume }: World) => (await resume({ pipeline: film })).status;
 
 /**
  * Mostly one pair. Files take real time, and the clock of the test does not wait for them: a failure of before the
@@ -138,7 +106,7 @@ describe.each([
       world.breakAt(turn, 60_000, turn % 2 === 0 ? "busy" : "unreachable");
       expect([turn, await drive(world)]).toEqual([turn, "succeeded"]);
       expect([turn, world.paidService.jobs.size, world.paidService.submits]).toEqual([turn, JOBS, JOBS]);
-      const types = (await world.journal.read("x")).map(({ event }) => event.type);
+      const types = (await eventsOf(world)).map(({ type }) => type);
       expectToldInTurns(types);
       expect(types.filter((type) => ["task.failed", "run.paused", "job.unresolved"].includes(type))).toEqual([]);
       const { steps } = await world.show.show("x");
@@ -152,13 +120,12 @@ test("a bucket that stays away pauses a run that a person waits for; resumed, it
   const world = await open();
   world.breakAt(1, Number.POSITIVE_INFINITY, "unreachable");
   expect(await hot(world)).toBe("paused");
-  const told = (await world.journal.read("x")).map(({ event }) => event);
+  const told = await eventsOf(world);
   const message = expect.stringContaining("failed.");
   expect(told).toContainEqual({ type: "service.unavailable", reason: "media", message });
   expect(told).toContainEqual({ type: "run.paused", reason: "unreachable", message });
   world.breakAt(1, 0, "busy");
-  expect(await hot(world)).toBe("succeeded");
-  expect(world.paidService.submits).toBe(JOBS);
+  expect([await hot(world), world.paidService.submits]).toEqual(["succeeded", JOBS]);
 });
 
 test("a bucket that refuses for good stops the run at once, as before", async () => {
@@ -166,27 +133,21 @@ test("a bucket that refuses for good stops the run at once, as before", async ()
   world.breakAt(1, Number.POSITIVE_INFINITY, "denied");
   await expect(hot(world)).rejects.toMatchObject({ code: "MEDIA_BUCKET", reason: "denied" });
   world.breakAt(1, 0, "busy");
-  expect(await hot(world)).toBe("succeeded");
-  expect(world.paidService.submits).toBe(JOBS);
+  expect([await hot(world), world.paidService.submits]).toEqual(["succeeded", JOBS]);
 });
 
 test("what a provider made is held on to until its bucket is back", async () => {
   const world = await open();
   const provider = new MockProvider();
   const model = provider.image();
-  const painter: typeof model = {
-    ...model,
-    doGenerate: async (options) => {
-      world.breakAt(0, 120_000, "unreachable");
-      return model.doGenerate(options);
-    },
+  const doGenerate: typeof model.doGenerate = async (options) => {
+    world.breakAt(0, 120_000, "unreachable");
+    return model.doGenerate(options);
   };
+  const painter = { ...model, doGenerate };
   const still = pipelineOf("still", ({ generate }) => ({
     still: generate("still", painter, { prompt: "a red boat" }, { maxCost: "0.05" }),
   }));
-  const { show, clock } = world;
-  const outDir = join(folder, "out-still");
-  const result = await during(clock, (await show.run(still, {}, { id: "still", outDir })).result());
-  expect(result).toMatchObject({ status: "succeeded" });
+  expect((await world.run(still, {}, { id: "still" })).status).toBe("succeeded");
   expect(provider.requests).toHaveLength(1);
 });

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rm, utimes } from "node:fs/promises";
+import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { BucketStore, MediaCache } from "../../../../src/core/engine/media/bucket/bucket-store.ts";
 import { openMediaStore } from "../../../../src/core/engine/media/folder-store.ts";
 import { collectGarbage } from "../../../../src/core/engine/media/gc.ts";
 import { GRACE_MS, type MediaGarbage, type MediaStore } from "../../../../src/core/engine/media/media-store.ts";
 import type { JournalStore } from "../../../../src/core/journal/store.ts";
-import { fastFolder } from "../../../../src/testing/surroundings.ts";
+import { isFull, newFolder } from "../../../support/engine.ts";
 import { FakeBucket } from "../../../support/fake-bucket.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -17,13 +17,6 @@ vi.setConfig({ testTimeout: 300_000 });
 const DAY_MS = 24 * 3_600_000;
 const CONTENTS = [Buffer.from("a lamp"), Buffer.from("a bell")];
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-
-let folder: string;
-let worlds = 0;
-beforeAll(async () => {
-  folder = await fastFolder("gc-races-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What `gc` needs of a journal: the hashes that runs name. */
 function journalOf(named: ReadonlySet<string>, turn: (what: string) => Promise<void>): JournalStore {
@@ -33,12 +26,8 @@ function journalOf(named: ReadonlySet<string>, turn: (what: string) => Promise<v
     await turn("journal answers");
     return known;
   };
-  return {
-    runs: async () => [],
-    results: async () => [],
-    dropHandles: async () => 0,
-    mediaInUse,
-  } as never as JournalStore;
+  const none = async () => [];
+  return { runs: none, results: none, dropHandles: async () => 0, mediaInUse } as never as JournalStore;
 }
 
 /** Two machines with a store each on the same media, and a `gc` on each. */
@@ -53,7 +42,7 @@ interface World {
 
 async function bucketWorld(): Promise<World> {
   const bucket = new FakeBucket();
-  const dir = join(folder, `${++worlds}`);
+  const dir = newFolder();
   const [one, two] = await Promise.all(
     ["one", "two"].map(async (name) => new BucketStore(bucket, await MediaCache.open(join(dir, name), 1e9))),
   );
@@ -72,7 +61,7 @@ async function bucketWorld(): Promise<World> {
 }
 
 async function folderWorld(): Promise<World> {
-  const dir = join(folder, `${++worlds}`);
+  const dir = newFolder();
   const world = { turn: async (_what: string) => {} };
   const busy = new Set<Promise<unknown>>();
   let passing = Promise.resolve();
@@ -126,8 +115,6 @@ async function folderWorld(): Promise<World> {
   });
 }
 
-const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
-
 describe.each([
   { name: "a bucket", open: bucketWorld, numRuns: 400 },
   { name: "a shared folder", open: folderWorld, numRuns: 150 },
@@ -150,12 +137,8 @@ describe.each([
         for (const content of before) await world.stores[0].put({ bytes: CONTENTS[content]! });
         await world.age();
         world.turn = (what) => scheduler.schedule(Promise.resolve(), what);
-        const gc = (machine: number) =>
-          collectGarbage({
-            store: journalOf(named, (what) => world.turn(what)),
-            media: world.stores[machine]!,
-            now: () => 0,
-          });
+        const store = journalOf(named, (what) => world.turn(what));
+        const gc = (machine: number) => collectGarbage({ store, media: world.stores[machine]!, now: () => 0 });
         const write = async ({ machine, content, waitMs }: (typeof writers)[number]) => {
           await world.turn("a writer begins");
           const { sha256 } = await world.stores[machine]!.put({ bytes: CONTENTS[content]! });
@@ -192,10 +175,8 @@ describe.each([
 
 test("a run that names an object between the check and its deletion reads it from where it was set aside [G15]", async () => {
   const bucket = new FakeBucket();
-  const [machine, other] = [
-    new BucketStore(bucket, await MediaCache.open(join(folder, `${++worlds}`), 1e9)),
-    new BucketStore(bucket, await MediaCache.open(join(folder, `${++worlds}`), 1e9)),
-  ];
+  const open = async () => new BucketStore(bucket, await MediaCache.open(newFolder(), 1e9));
+  const [machine, other] = [await open(), await open()];
   const { sha256 } = await machine.put({ bytes: CONTENTS[0]! });
   bucket.pass(2 * GRACE_MS);
   const named = new Set<string>();

@@ -1,16 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, expect, test, vi } from "vitest";
-import { models } from "../../../../recipes/models.ts";
 import { openMediaStore } from "../../../../src/core/engine/media/folder-store.ts";
 import { lacksUnix, testNeeding } from "../../../support/absence.ts";
-import { during, openFakeShow } from "../../../support/fake-showrunner.ts";
-import { pipelineOf } from "../../../support/pipelines.ts";
-import { isFull } from "../../../support/sample.ts";
-import { PIXEL } from "../../../support/tiny-media.ts";
+import { isFull, models, newFolder, openFakeShow, PIXEL, pipelineOf } from "../../../support/engine.ts";
 
 /** Files that the media store began to write. */
 const written = vi.hoisted(() => ({ count: 0 }));
@@ -31,11 +26,11 @@ beforeEach(() => {
 const STEPS = 2000;
 
 test("2,000 steps over one file copy it once, upload it once and ask for one price", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "many-files-"));
+  const folder = newFolder();
   const [one, other] = ["one.png", "other.png"].map((name) => join(folder, name)) as [string, string];
   for (const path of [one, other]) writeFileSync(path, PIXEL);
   const { show, paidService } = await openFakeShow();
-  const estimate = vi.fn();
+  const estimate = vi.spyOn(show.client, "estimate");
   const same = pipelineOf("same", ({ job, upload }) => {
     for (let at = 0; at < STEPS; at += 1) {
       const file = upload(`file-${at}`, at % 2 === 0 ? one : other);
@@ -43,7 +38,6 @@ test("2,000 steps over one file copy it once, upload it once and ask for one pri
     }
     return {};
   });
-  Object.assign(show.client, { estimate: counted(estimate, show.client.estimate) });
   const quote = await show.quote(same, {});
   expect(quote.prices.filter(({ basis }) => basis === "quoted")).toHaveLength(STEPS);
   expect([written.count, paidService.uploads.size, estimate.mock.calls.length]).toEqual([1, 1, 1]);
@@ -51,7 +45,7 @@ test("2,000 steps over one file copy it once, upload it once and ask for one pri
 
 test("2,000 steps whose input is still to be made are priced with a placeholder and a request for what is expected and for the greatest", async () => {
   const { show, paidService } = await openFakeShow();
-  const estimate = vi.fn();
+  const estimate = vi.spyOn(show.client, "estimate");
   const fanned = pipelineOf("fanned", ({ job }) => {
     const first = job("first", models.image, { prompt: "a harbour" });
     for (let at = 0; at < STEPS; at += 1) {
@@ -59,28 +53,24 @@ test("2,000 steps whose input is still to be made are priced with a placeholder 
     }
     return {};
   });
-  Object.assign(show.client, { estimate: counted(estimate, show.client.estimate) });
   const quote = await show.quote(fanned, {});
   expect(quote.prices.filter(({ basis }) => basis === "provisional")).toHaveLength(STEPS);
   expect([written.count, paidService.uploads.size, estimate.mock.calls.length]).toEqual([2, 2, 3]);
 });
 
 test("a run over one file many times copies it once, and once more after somebody damaged the copy", async () => {
-  const { show, clock, outDir, mediaDir } = await openFakeShow();
+  const { run, mediaDir } = await openFakeShow();
   const media = await openMediaStore(mediaDir);
   const twenty = pipelineOf("twenty", ({ upload }) => {
     for (let at = 0; at < 20; at += 1) upload(`file-${at}`, PIXEL);
     return {};
   });
-  const run = async (id: string) => {
-    const handle = await show.run(twenty, {}, { id, outDir });
-    return (await during(clock, handle.result())).status;
-  };
-  expect([await run("a"), written.count]).toEqual(["succeeded", 1]);
-  expect([await run("b"), written.count]).toEqual(["succeeded", 1]);
+  const ran = async (id: string) => (await run(twenty, {}, { id })).status;
+  expect([await ran("a"), written.count]).toEqual(["succeeded", 1]);
+  expect([await ran("b"), written.count]).toEqual(["succeeded", 1]);
   const { sha256 } = await media.put({ bytes: PIXEL });
   writeFileSync(media.path(sha256), "damaged");
-  expect([await run("c"), written.count]).toEqual(["succeeded", 2]);
+  expect([await ran("c"), written.count]).toEqual(["succeeded", 2]);
   expect(await media.verify(sha256)).toBe("intact");
 });
 
@@ -99,10 +89,3 @@ testNeeding(lacksUnix)(
   },
   300_000,
 );
-
-function counted<T extends (...given: never[]) => unknown>(count: () => void, call: T): T {
-  return ((...given: never[]) => {
-    count();
-    return call(...given);
-  }) as T;
-}

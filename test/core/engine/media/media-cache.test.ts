@@ -4,17 +4,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MediaCache } from "../../../../src/core/engine/media/bucket/bucket-store.ts";
-import { fastFolder } from "../../../../src/testing/surroundings.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
 
 const KB = 1000;
 let folder: string;
-beforeEach(async () => {
-  folder = await fastFolder("media-cache-");
+beforeEach(() => {
+  folder = newFolder();
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  return rm(folder, { recursive: true, force: true });
-});
+afterEach(() => vi.restoreAllMocks());
 
 const copies = () =>
   readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /^[0-9a-f]{2}\/[0-9a-f]{64}$/.test(name));

@@ -1,12 +1,12 @@
 /** Whatever bytes a file has, reading it comes to an end, and the next file is read. */
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { MediaReader } from "../../../../src/core/engine/media/media-reader.ts";
-import { fastFolder } from "../../../../src/testing/surroundings.ts";
 import { mediaSamples, type SampleName } from "../../../local-service/support/media-samples.ts";
 import { isFull } from "../../../support/sample.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
 
 /** 1,000 of a check of every change; 100,000 of a full one. */
 const FILES = isFull ? 100 * Number(process.env.SHOWRUNNER_TEST_RUNS) : 120;
@@ -14,11 +14,13 @@ const FILES = isFull ? 100 * Number(process.env.SHOWRUNNER_TEST_RUNS) : 120;
 const samples = await mediaSamples();
 const names = Object.keys(samples) as SampleName[];
 
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("media-fuzz-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
+
+/** Sizes that send a reader of boxes astray. */
+const SIZES = [
+  ...["00000000", "00000001", "ffffffff", "7fffffff", "000000010000000000000000"],
+  ...["01ffffffffffffff", "ec80", "ececececececececec"],
+];
 
 /** What is written over, put in or taken out somewhere in a file; the beginning, where its structure is, more often. */
 const mutation = fc.record({
@@ -26,18 +28,7 @@ const mutation = fc.record({
   how: fc.constantFrom("write", "insert", "remove", "cut", "repeat"),
   bytes: fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 12 }),
-    fc.constantFrom(
-      ...[
-        "00000000",
-        "00000001",
-        "ffffffff",
-        "7fffffff",
-        "000000010000000000000000",
-        "01ffffffffffffff",
-        "ec80",
-        "ececececececececec",
-      ].map((hex) => Buffer.from(hex, "hex")),
-    ),
+    fc.constantFrom(...SIZES.map((hex) => Buffer.from(hex, "hex"))),
   ),
 });
 

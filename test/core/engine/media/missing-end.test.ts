@@ -1,20 +1,16 @@
 /** Half a file is seen as one; a whole file that was written carelessly is not. */
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { damageOf } from "../../../../src/core/engine/media/media-reader.ts";
-import { fastFolder } from "../../../../src/testing/surroundings.ts";
 import { mediaSamples, type SampleName } from "../../../local-service/support/media-samples.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
 
 const samples = await mediaSamples();
 const names = Object.keys(samples) as SampleName[];
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("missing-end-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 async function damage(bytes: Uint8Array, stated: object = UNSTATED): Promise<string | null> {
   const path = join(folder, "output");
