@@ -76,7 +76,7 @@ export interface VideoInput {
     /** Default 5000. */
     readonly duration_ms?: OrValue<1000 | 2000 | 3000 | 4000 | 5000 | 6000 | 7000 | 8000 | 9000 | 10000 | 11000 | 12000 | 13000 | 14000 | 15000>;
   }>>;
-  /** customize: each shot lasts its duration_ms, and the video is as long as all shots together. */
+  /** customize: each shot's duration_ms sets its length; the video is as long as all its shots together. */
   readonly shot_type?: OrValue<"customize" | "intelligent">;
   /** Default true. */
   readonly generate_audio?: boolean | Value<boolean>;

@@ -115,7 +115,7 @@ interface Question {
 
 export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refused, next }: Question): Promise<void> {
   if (yes || (await isAgreed(io, question))) return;
-  const message = io.ask === null ? `${what}, but there is no terminal to confirm it on` : refused;
+  const message = io.ask === null ? `${what}, but it cannot be confirmed without a terminal` : refused;
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 

@@ -176,7 +176,7 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "the job is polled for two minutes, and on every resume; once it is found, the step continues",
+    job: "the service is polled for the job for two minutes and on every resume; once the job is found, the step continues",
   },
   "bill open": { ...unchanged, meaning: "unknown", job: billOpen },
   "no copy": {

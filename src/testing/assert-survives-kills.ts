@@ -276,7 +276,7 @@ function differences(calm: Life, life: Life): readonly string[] {
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
   if (life.chats > calm.chats + 1)
-    found.push(`chats: ${calm.chats} → ${life.chats}, although a kill may repeat only one chat`);
+    found.push(`chats: ${calm.chats} → ${life.chats}, but a kill should repeat at most one chat`);
   if (life.unknownMicros !== 0)
     found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);
   return found;

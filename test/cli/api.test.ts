@@ -199,7 +199,7 @@ describe("a request that costs money", () => {
     const ask = () => Promise.reject(new Error("asked"));
     const { code, stderr } = await api(fake, ["/models/image-1", "--data", "-"], { stdin: '{"input":{}}', ask });
     expect(code).toBe(2);
-    expect(stderr).toContain("there is no terminal to confirm it on");
+    expect(stderr).toContain("it cannot be confirmed without a terminal");
   });
 
   test.each([

@@ -28,7 +28,7 @@ test("a run that was charged beyond its budget reports it and exits 3; so do sho
   writeFileSync(join(options.cwd, "bells.ts"), bells);
   const run = await cli(["run", "bells.ts", "--id", "x", "--budget", "0.06", "--json"], options);
   expect(run.code, run.stderr).toBe(3);
-  expect(run.stderr).toContain("3 charges exceeded the quote, by $0.06 in total, at worst $0.04 instead of $0.02");
+  expect(run.stderr).toContain("3 charges exceeded the quote by $0.06 in total, at worst $0.04 instead of $0.02");
   expect(run.stderr).toContain("The run spent $0.06 more than its budget of $0.06");
   expect(JSON.parse(run.stdout)).toMatchObject({
     ...{ status: "succeeded", over_budget: "0.06" },

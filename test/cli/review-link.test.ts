@@ -46,7 +46,7 @@ test("review-link names the address of the dashboard of its journal while that r
 });
 
 test.each([
-  [["review-link"], "--tag: set a tag or a run"],
+  [["review-link"], "--tag: specify a tag or a run"],
   [["review-link", "r9"], 'argument run-id: run "r9" does not exist'],
   [["review-link", "r1", "b"], 'argument step: run "r1" has no step "b"'],
   [["review-link", "--tag", "acme"], "--tag acme is not KEY=VALUE"],

@@ -48,7 +48,7 @@ test.each([
   ["slideshow", { fade: 2 }, "fade is 2 s, but it must be shorter than half of each image's time on screen (1.5 s)"],
   ["slideshow", { seconds: 0.8 }, "fade is 0.5 s"],
   ["trim", { from: -1 }, "from is -1"],
-  ["trim", { from: 2, to: 2 }, "nothing is left from 2 s to 2 s"],
+  ["trim", { from: 2, to: 2 }, "the range from 2 s to 2 s is empty"],
   ["thumbnail", { at: -0.1 }, "at is -0.1"],
   ["reframe", { to: [] }, "to is []; use a list of formats"],
   ["reframe", { to: ["9:16"], size: "100x100" }, 'use a size such as "1080p"'],

@@ -120,5 +120,5 @@ test("a part of a film is exact to the frame", async () => {
   expect(probed.audio!.seconds).toBeCloseTo(0.4, 1);
   expect(cut.value).toEqual({ seconds: 0.4, starts: [-0.2], lengthNote: null });
   const none = make(folder, (task) => trim(task, "t", fileOf("video", film), { from: 2 }));
-  await expect(none).rejects.toThrow(/nothing is left from 2 s/);
+  await expect(none).rejects.toThrow(/the range from 2 s/);
 });

@@ -40,9 +40,9 @@ describe("batches", () => {
     expect(Object.keys(steps)).toEqual(["video-1-take-1", "video-1-take-2"]);
     expect(field("generated_video_inputs.seed")).toMatchObject({
       outcome: "dropped",
-      why: expect.stringContaining("at random"),
+      why: expect.stringContaining("variations are random"),
     });
-    expect(field("batch_size")?.why).toContain("vary at random");
+    expect(field("batch_size")?.why).toContain("results are random");
   });
 
   test("ids of variations lead to their own job", () => {

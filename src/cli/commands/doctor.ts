@@ -142,7 +142,7 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
       const rows = await store.runs();
       await readNewest(rows, (runId) => store.read(runId));
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest runs verified: ${visible(shownJournal(location))}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}; verified the newest runs in ${visible(shownJournal(location))}`;
       const folder = visible(dirname(location));
       const cure = `make the folder ${folder} and the files of the journal writable, then run the command again`;
       return [

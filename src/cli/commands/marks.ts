@@ -136,7 +136,7 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       output.print(visible(out));
       if (!isOfManifest)
         output.say(
-          `${visible(file)} has no matching manifest next to it, so it was signed without models and ingredients.`,
+          `${visible(file)} has no matching manifest next to it, so its Content Credentials list no models or ingredients.`,
         );
     } catch (error) {
       if (error instanceof CliError) throw error;
@@ -165,7 +165,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   const isFolder = (await kindOf(target)) === "folder";
   if (!isFolder && files.length > 1)
     throw usageError(
-      `--out ${visible(out)} must be an existing folder to sign ${files.length} files`,
+      `--out ${visible(out)} is not an existing folder, which signing ${files.length} files requires`,
       "create the folder, or sign one file at a time",
     );
   const targets = isFolder ? files.map((file) => join(target, basename(file))) : [target];

@@ -70,7 +70,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...listed(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support team; from now on, the actual cost is reserved for jobs of these models",
+      next: "contact the service's support team; from now on, jobs of these models reserve the amount that was charged",
     },
     {
       title: "Runs whose ledger and events differ",

@@ -126,7 +126,7 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     await writeDurably(models, generateModels(catalog));
     output.printJson({ ok: true });
     if (hasSnapshot && previous === null) {
-      const lost = "models that the service no longer has are not in the new one";
+      const lost = "the new file contains only models that the service still has";
       output.say(`${visible(snapshot)} was damaged and was replaced; ${lost}`);
     }
     output.say(`Wrote ${visible(snapshot)} and models.ts with ${counted(catalog.models().length, "model")}`);

@@ -92,7 +92,7 @@ export async function importFile(
   if (generation > 0) url.searchParams.set(GENERATION, String(generation));
   const over = new AbortController();
   const onEmpty = Promise.withResolvers<never>();
-  const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(nothing is pending that could settle it)"));
+  const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(no pending work could settle it)"));
   const late = delay(timeoutMs, undefined, { ref: false, signal: over.signal }).then(() => {
     throw neverLoaded(file, cwd, `(waited ${timeoutMs / 1000} s)`);
   });

@@ -137,7 +137,7 @@ const commands: { readonly [heading: string]: Commands } = {
       from(init, "installSkills"),
     ],
     completion: [
-      "print a shell completion script, for use as in: source <(showrunner completion bash)",
+      "print a shell completion script; load it with: source <(showrunner completion bash)",
       async () => (await import("../commands/completion.ts")).completion,
       withShell,
     ],

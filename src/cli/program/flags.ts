@@ -71,8 +71,8 @@ const input = {
 };
 
 const tables = {
-  "--encoding <name>": "encoding of table files (default: detects UTF-8 and UTF-16)",
-  "--delimiter <character>": "cell delimiter in table files (default: detects comma, semicolon and tab)",
+  "--encoding <name>": "encoding of table files (default: UTF-8 or UTF-16, auto-detected)",
+  "--delimiter <character>": "column delimiter in table files (default: comma, semicolon or tab, auto-detected)",
 };
 
 const maxUnquoted = { "--max-unquoted <usd>": "allow jobs that cannot be priced in advance, up to this amount each" };
@@ -347,7 +347,7 @@ export const options = {
     "--key-file <file>":
       "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, otherwise generated and stored in the data folder)",
     "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
-    "--rate-limit <requests/seconds>": "requests allowed per window, such as 600/60",
+    "--rate-limit <requests/seconds>": "requests allowed in a window of this many seconds, such as 600/60",
     "--max-running <n|0>": "maximum jobs rendered in parallel",
     "--speed <factor>": "finish jobs this many times faster than a real service, such as 20",
     "--retention <duration>": "how long outputs are kept after submission (default: 24h)",

@@ -54,7 +54,7 @@ async function compareFiles(show: Showrunner, file: string, { quote, ...plan }: 
   const before = await show.plan(pipeline, plan.input);
   if (!before.ok) {
     const message = `${visible(file)} cannot be planned with this input:\n${problemList(before.problems)}`;
-    const next = "compare with a file that accepts the same input, or with a run";
+    const next = "compare with a pipeline file that takes the same input, or with a run";
     throw new CliError("PIPELINE_FILE_INVALID", message, { next });
   }
   const diff = diffPlans(before.plan, quote.plan!);

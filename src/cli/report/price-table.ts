@@ -43,8 +43,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`New ${seeds.length === 1 ? "seed" : "seeds"}: ${replaced.join(", ")}`);
   }
   const atService = seenThroughFirst.filter((path) => !unanswered.some(({ step }) => step === path));
-  if (atService.length > 0)
-    lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
+  if (atService.length > 0) lines.push(`Already paid for, so completed first: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
       `The request for ${visible(step)} was never answered. After about a minute, the run looks for its job on the service. If the job is found, it is completed, because it is already paid for; if not, the changed request is sent instead. If the outcome stays uncertain, the old request is sent again with its key, for at most ${dollars(holdMicros, Math.ceil)}`,
@@ -75,7 +74,7 @@ function remark(price: Price): string {
 function ownRemark(price: Price): string {
   switch (price.basis) {
     case "provisional": {
-      const when = price.anew === undefined ? "provisional: quoted again when its media exist" : "provisional";
+      const when = price.anew === undefined ? "provisional: quoted again once its inputs are ready" : "provisional";
       const { mostMicros } = price;
       const isMore = mostMicros !== null && dollars(mostMicros, Math.ceil) !== amount(price);
       const most = mostMicros === null ? "no maximum" : isMore ? `at most ${dollars(mostMicros, Math.ceil)}` : null;

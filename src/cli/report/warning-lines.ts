@@ -16,7 +16,7 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunDoc
   const lines = overcharges.map(({ model, times, excess, worst }) => {
     const ratio = worst === null ? "" : `, at worst $${worst.charged} instead of $${worst.quoted}`;
     const what = times === 1 ? "1 charge" : `${times} charges`;
-    return `${visible(model)}: ${what} exceeded the quote, by $${excess} in total${ratio}. For later jobs, the actual cost is reserved`;
+    return `${visible(model)}: ${what} exceeded the quote by $${excess} in total${ratio}. Later jobs of this model reserve the amount that was charged`;
   });
   if (over_budget === null) return lines;
   return [

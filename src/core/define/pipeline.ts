@@ -317,7 +317,7 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     const text = error instanceof Error ? error.message : String(error);
     // `instanceof` would fail if the schema comes from another copy of zod.
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
-    const cure = isAsync ? "; refinements and transforms may not be async" : "";
+    const cure = isAsync ? "; refinements and transforms cannot be async" : "";
     const message = `the input schema of ${pipeline.name} threw an error: ${text}${cure}`;
     const problem = thrownProblem(error, { code: "input-schema", step: null, field: null, message });
     return { problems: [problem], paths: [] };

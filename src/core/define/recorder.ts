@@ -230,7 +230,12 @@ function fieldOfInput(
 ): DraftJson | undefined {
   if (!isOwn({ step, build }, field, context)) return undefined;
   if (value !== undefined) return { $input: { step, field: of } };
-  return refuse(field, context, `reads the field ${of} of ${step}, whose input has no such field`, "unknown-field");
+  return refuse(
+    field,
+    context,
+    `reads the field ${of} from the input of ${step}, but that input has no such field`,
+    "unknown-field",
+  );
 }
 
 function isOwn({ step, build }: Pick<StepPointer, "step" | "build">, field: string, context: Context): boolean {

@@ -53,7 +53,7 @@ export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, o
 function newerVersion(where: string, version: number, { path }: RecordOrigin): JournalNewerVersionError {
   return new JournalNewerVersionError(
     path,
-    `${where} has version ${version}; this Showrunner reads versions up to ${EVENT_VERSION}. Update Showrunner to read the event.`,
+    `${where} has version ${version}; this version of Showrunner reads events up to version ${EVENT_VERSION}. Update Showrunner to read the event.`,
   );
 }
 
@@ -73,13 +73,13 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
 
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
-  const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not recognize.`;
+  const what = `${where} has the type ${JSON.stringify(type)}, which this version of Showrunner (${ourVersion}) does not recognize.`;
   const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
   const restore = "Restore the file from a copy; other runs in it may be intact.";
   if (typeof signed?.program !== "string") {
     return new JournalCorruptError(
       path,
-      `${what} The version that wrote the event is not recorded. If a newer Showrunner wrote it, use that version; otherwise the file is damaged. ${restore}`,
+      `${what} The version that wrote the event is not recorded. If a newer version of Showrunner wrote it, use that version; otherwise the file is damaged. ${restore}`,
     );
   }
   const { program } = signed;

@@ -136,10 +136,7 @@ function signingKey({ certificate, key }: SigningPair, now: Date) {
     );
   if (!leaf.checkPrivateKey(secret)) throw unfit("The key does not match the first certificate", "use a matching pair");
   if (now < new Date(leaf.validFrom) || now > new Date(leaf.validTo))
-    throw unfit(
-      `The certificate is not valid now, only from ${leaf.validFrom} to ${leaf.validTo}`,
-      "use a valid certificate",
-    );
+    throw unfit(`The certificate is valid only from ${leaf.validFrom} to ${leaf.validTo}`, "use a valid certificate");
   return {
     certificate: Buffer.from(certificate),
     key: Buffer.from(secret.export({ type: "pkcs8", format: "pem" })),

@@ -59,13 +59,13 @@ function afterPause(state: RunState): NextCommand {
       return resume(
         state,
         ["--wait-for-funds 30m", ...limitWords(state)],
-        "run it without --wait-for-funds once the wallet has funds",
+        "when the wallet has funds, run it without --wait-for-funds",
       );
     case "budget":
       return resume(state, budgetFlag(state));
     case "cap": {
       const { resumeAt, flag } = state.pause;
-      const from = resumeAt === null ? "once the cap resets" : `from ${new Date(resumeAt).toISOString()} on`;
+      const from = resumeAt === null ? "after the cap resets" : `from ${new Date(resumeAt).toISOString()} on`;
       const higher = flag === null ? "" : `; to continue at once, set a higher cap: ${pastedFlag(flag)}`;
       return resume(state, limitWords(state), `run it ${from}; a worker continues automatically${higher}`);
     }
@@ -104,7 +104,7 @@ function afterPause(state: RunState): NextCommand {
     case "credentials":
       return resume(state, [], "first set SHOWRUNNER_API_KEY to a key that the service accepts");
     case "unreachable":
-      return resume(state, [], "run it once the service is available; --give-up-after 1h waits longer");
+      return resume(state, [], "run it when the service is available again; add --give-up-after 1h to wait longer");
     case "misdirected":
       return resume(state, [], "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL");
     default:
@@ -118,7 +118,7 @@ function unread(state: RunState): string | null {
     return attempt !== null && isForPerson(attempt);
   });
   if (step === undefined) return null;
-  return `asks the provider again; to state the outcome of ${step.path} yourself, run: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
+  return `asks the provider again; to resolve ${step.path} yourself, run: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
 }
 
 function limitWords({ pause }: RunState): readonly string[] {

@@ -165,7 +165,7 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const isAsked = phase !== "unresolved" && doubt !== undefined;
   const asks = isAsked
     ? "; the run keeps asking until the provider answers"
-    : `; showrunner resume ${runId} asks once more for free`;
+    : `; showrunner resume ${runId} asks once more, free of charge`;
   const again = operation === undefined ? "" : asks;
   const advice =
     provider !== undefined

@@ -22,7 +22,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
   budget: {
     customer: "The remaining budget does not cover the next step.",
-    agent: `The remaining budget does not cover the next step: ask ${PERSON} for a larger one; it cannot be raised from here`,
+    agent: `The remaining budget does not cover the next step: ask ${PERSON} for a larger budget; it cannot be raised from here`,
   },
   cap: {
     customer: "This server has reached its spending limit",

@@ -72,7 +72,7 @@ const run = z.strictObject({
 });
 
 const pause = z.strictObject({
-  reason: z.string().describe("Code of the pause, such as `approval`, `budget` or `funds`"),
+  reason: z.string().describe("Reason code, such as `approval`, `budget` or `funds`"),
 });
 
 const attempt = z.strictObject({
@@ -112,7 +112,7 @@ const operatorOutput = output.extend({
   manifest: z.string().nullable().describe("The manifest that describes how the file was made"),
   sha256: z.string().nullable(),
   fps: z.number().nullable(),
-  expires_at: instant.nullable().describe("Time until which the service keeps the output"),
+  expires_at: instant.nullable().describe("When the output expires on the service"),
 });
 
 const operatorStep = step.extend({
@@ -171,7 +171,9 @@ const runDocument = run.extend({
   next: z
     .strictObject({ command: z.string(), note: z.string().nullable() })
     .nullable()
-    .describe("The command that continues the run; null if nothing is left to do or a process drives the run"),
+    .describe(
+      "The command that continues the run; null if nothing is left to do or a process is already driving the run",
+    ),
   over_budget: usd.nullable().describe("The amount by which charges exceed the budget"),
   overcharges: list(
     z.strictObject({
@@ -200,7 +202,7 @@ const runDocument = run.extend({
       step: z.string(),
       output: z.int().nullable().describe("Index of the output; null if the entry concerns the whole step"),
       what: z.enum(["decision", "job", "file", "expired", "result", "bill"]),
-      until: instant.nullable().describe("Time until which the service keeps the output"),
+      until: instant.nullable().describe("When the output expires on the service"),
       text: z.string(),
     }),
   ).describe("What the run still needs, in plan order; empty while a process is driving the run"),

@@ -22,7 +22,7 @@ export function trim(task: Task, name: string, film: Media<"video">, options: Tr
   checkOptions(name, own, { from: seconds, to: someSeconds, length: LENGTH });
   const { from, to } = own;
   if (typeof from === "number" && typeof to === "number" && from >= to)
-    throw unfit(`${name}: nothing is left from ${from} s to ${to} s; use a \`to\` after \`from\``);
+    throw unfit(`${name}: the range from ${from} s to ${to} s is empty; \`to\` must be later than \`from\``);
   return filmTask(
     task,
     name,
@@ -56,7 +56,7 @@ async function trimFile({ film, from = 0, to, length }: Given, { signal, progres
   if (!(from >= 0 && from < end))
     throw new FilmError(
       "FILM_INPUT",
-      `nothing is left from ${from} s to ${end} s; the video lasts ${clip.lasts.toFixed(2)} s`,
+      `the range from ${from} s to ${end} s is empty; the video lasts ${clip.lasts.toFixed(2)} s`,
     );
   const rate = rateOf(clip.video.fps);
   const [first, last] = [Math.round(from * rate.fps), Math.round(end * rate.fps)];

@@ -111,7 +111,7 @@ export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
 const MEANING: Readonly<Record<number, string>> = {
   400: "The request is invalid; `details` lists the invalid fields.",
   401: "The credential is missing or invalid.",
-  402: "The wallet cannot fund the request; see the field `billing`.",
+  402: "The wallet cannot fund the request; see the `billing` field.",
   403: "The credential lacks a scope, or its owner has left the workspace.",
   404: "The resource does not exist or is not visible to you.",
   409: "The resource or the idempotency key is in use.",

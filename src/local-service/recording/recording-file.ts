@@ -89,7 +89,7 @@ export class RecordingFile {
     }
     const head = (parsed(first) ?? {}) as { recording?: unknown; service?: unknown; started_at?: string };
     if (head.recording !== RECORDING_VERSION)
-      throw new RecordingError(`${path} is not a recording of version ${RECORDING_VERSION}; use another folder.`);
+      throw new RecordingError(`${path} is not a version ${RECORDING_VERSION} recording; use another folder.`);
     const found = String(head.service);
     if (found !== service)
       throw new RecordingError(`${path} is a recording of ${found}, not of ${service}; use another folder.`);

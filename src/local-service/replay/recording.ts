@@ -34,7 +34,7 @@ export function readRecording(folder: string): Recording {
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));
-  if (!known.success) throw unusable(path, `the file is not a recording of version ${RECORDING_VERSION}`);
+  if (!known.success) throw unusable(path, `the file is not a version ${RECORDING_VERSION} recording`);
   if (rest.length > MOST_LINES) throw unusable(path, `the file has more than ${MOST_LINES} lines`);
   const answers: RecordedAnswer[] = [];
   const assets = new Map<string, RecordedAsset>();

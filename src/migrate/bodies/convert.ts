@@ -245,7 +245,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
     const reasons = problems.map(problemText).join("; ");
-    const why = `${choice.view.id} does not accept the speech: ${reasons}; the speech is left out for now`;
+    const why = `${choice.view.id} cannot generate this speech: ${reasons}; it is left out for now`;
     body.fieldReport.revoke(path, { why, choices: ["leave it out", "correct the speech in the v2 body"] });
     return null;
   }

@@ -25,7 +25,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
     return null;
   }
   if (field === null) {
-    if (old !== undefined) job.drop(path, `${job.view.id} has no seed field, so the variations differ at random`);
+    if (old !== undefined) job.drop(path, `${job.view.id} has no seed field, so the variations are random`);
     return null;
   }
   const first = old === undefined ? 1 : old;
@@ -71,7 +71,7 @@ export function noteBatch(job: Job, count: number): void {
       "the flow fills in this value at run time, but the number of jobs must be known when the source code is generated";
     return job.decide(["batch_size"], why, ["one job", "write the jobs into the source"]);
   }
-  const chance = hasSeed ? "" : `; ${job.view.id} has no seed field, so the results vary at random`;
+  const chance = hasSeed ? "" : `; ${job.view.id} has no seed field, so the results are random`;
   const why =
     count === 1
       ? "v3 generates one output per job"

@@ -108,11 +108,11 @@ function fitText(field: FieldView, value: string): Coerced {
   const length = [...value].length;
   if (length > maxLength) {
     const why = `has ${length} characters; ${name} accepts at most ${maxLength}`;
-    return { fits: false, why, choices: ["supply a shorter text when the pipeline is run", "edit the source"] };
+    return { fits: false, why, choices: ["supply shorter text when you run the pipeline", "edit the source"] };
   }
   if (pattern !== null && !pattern.test(value)) {
     const why = value.trim() === "" ? `is blank; ${name} must contain visible text` : `does not match ${pattern}`;
-    return { fits: false, why, choices: ["supply another text when the pipeline is run", "edit the source"] };
+    return { fits: false, why, choices: ["supply different text when you run the pipeline", "edit the source"] };
   }
   return { fits: true, value, why: null };
 }

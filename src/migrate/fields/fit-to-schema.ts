@@ -170,7 +170,7 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   fieldReport.amend(level.path, null, {
     to: `${job.step}: model`,
     newValue: written === null ? view.id : `${view.id}, quality ${written}`,
-    why: `the slug's level ${level.quality} is left out: ${view.id} does not offer it ${where} (see the entry for ${resolution === undefined ? "quality" : "resolution"})`,
+    why: `the slug's quality level ${level.quality} is dropped: ${view.id} does not offer it ${where} (see the entry for ${resolution === undefined ? "quality" : "resolution"})`,
   });
   const why = `the slug contains ${level.quality}, which ${view.id} does not offer ${where}; ${sent} is used for now`;
   if (resolution === undefined) {

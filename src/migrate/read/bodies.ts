@@ -215,5 +215,5 @@ function whyLeft({ does, isDisabled }: FlowNode): string {
   if (isDisabled) return "is disabled in the flow, so it generates nothing";
   if (does === "upload") return "the pipeline uploads its files itself";
   if (does === "status") return "a run polls its jobs itself";
-  return "sends no generation request to v2; values that it passes on are traced to their source, or become inputs of the pipeline";
+  return "sends no generation request to v2; values that it passes to other nodes are traced to their source or become inputs of the pipeline";
 }

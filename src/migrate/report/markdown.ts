@@ -64,7 +64,7 @@ function summary(report: MigrationReport): string {
     `| media, prompts, shots and voices that no step uses | ${lossesOf(report).length} |`,
     `| parts not migrated, because v2 itself would refuse them | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
-    `| points to decide | ${decisions.length} |`,
+    `| decisions to make | ${decisions.length} |`,
   ].join("\n");
 }
 
@@ -144,7 +144,7 @@ function price({ price: found, steps }: MigrationReport): string {
 function priceTable({ steps }: PriceReport): string {
   const rows = steps.map(({ step, model, cost, basis, why }) => {
     const amount = cost === null ? "cannot be quoted" : `$${cost}`;
-    const remark = basis === "provisional" ? "provisional: media that it uses do not exist yet" : (why ?? "");
+    const remark = basis === "provisional" ? "provisional: some of its inputs do not exist yet" : (why ?? "");
     return `| ${code(step)} | ${escaped(model ?? "")} | ${amount} | ${escaped(remark)} |`;
   });
   return ["| Step | Model | Price | Note |", "|---|---|---|---|", ...rows].join("\n");

@@ -165,7 +165,7 @@ function callerOf({ report, mistakes }: Context, given: Caller): Caller {
     if (!(error instanceof InvalidOptionError)) throw error;
     const reference = mistakes.get(error.option) ?? reported(authorizeError(error), report);
     mistakes.set(error.option, reference);
-    const message = `This server could not identify you. Quote ${reference} to its operator.`;
+    const message = `This server could not identify you. Give its operator the reference ${reference}.`;
     throw new Refusal(500, "CALLER", message, null, reference);
   }
 }

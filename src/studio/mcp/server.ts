@@ -84,7 +84,10 @@ function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPr
   if (name !== "make")
     throw new McpError(ErrorCode.InvalidParams, `Unknown prompt ${JSON.stringify(name)}; the only one is make.`);
   if (wish === "" || wish.length > LONGEST_WISH) {
-    throw new McpError(ErrorCode.InvalidParams, `\`wish\` must say what to make in up to ${LONGEST_WISH} characters.`);
+    throw new McpError(
+      ErrorCode.InvalidParams,
+      `\`wish\` must describe what to make, in at most ${LONGEST_WISH} characters.`,
+    );
   }
   const text = `Make this with Showrunner: ${wish}
 

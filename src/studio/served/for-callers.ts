@@ -132,7 +132,7 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   }
   const reference = reported(error, report);
   if (known !== undefined) return new Refusal(known.status, code, sentenceFor(known.is, audience), null, reference);
-  const quote = `Quote ${reference} to ${sentenceFor(OPERATOR, audience)}.`;
+  const quote = `Give the reference ${reference} to ${sentenceFor(OPERATOR, audience)}.`;
   if (answerOf(error) === null)
     return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
@@ -171,7 +171,8 @@ export class Unplannable extends Refusal {
     const [first = { field: null, step: null, message: UNPLANNED }] = problems;
     const where = [first.step, first.field].filter((part) => part !== null).join(" ");
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    const quote = reference === null ? "" : ` Quote ${reference} to ${sentenceFor(OPERATOR, audience)} for details.`;
+    const quote =
+      reference === null ? "" : ` For details, give the reference ${reference} to ${sentenceFor(OPERATOR, audience)}.`;
     const message = `${where === "" ? "" : `${where}: `}${first.message}${more}${quote}`;
     super(422, "PLAN_PROBLEMS", message, first.field, reference);
     this.problems = problems.slice(0, MOST_PROBLEMS);

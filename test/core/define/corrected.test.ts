@@ -99,7 +99,7 @@ test("an input whose schema throws, or may not answer at once, is a problem that
   expect(said(thrown)).toEqual(problem("the input schema of p threw an error: no"));
   const { problems } = said(z.string().refine(async () => true));
   expect(problems[0]!.message).toMatch(
-    /^the input schema of p threw an error: .*; refinements and transforms may not be async$/s,
+    /^the input schema of p threw an error: .*; refinements and transforms cannot be async$/s,
   );
 });
 

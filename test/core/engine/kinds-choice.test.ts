@@ -107,7 +107,7 @@ describe("a person's decision", () => {
     expect((await world.run(takesBy("person"))).pause?.reason).toBe("approval");
     const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
     await expect(pick("face/4")).rejects.toThrow(
-      'face/pick offers no result of step "face/4"; pick a number from 0 to 1, or the name of the step that produced the result: face/2, face/3.',
+      'face/pick does not offer a result from step "face/4"; pick a number from 0 to 1, or the name of the step that produced the result: face/2, face/3.',
     );
     // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
     for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);

@@ -120,7 +120,7 @@ describe("a plan that may come out well is not refused", () => {
     const reason = "line must last at least 2.0 s";
     expect(price).toMatchObject({ basis: "provisional", reason, conditionalOn: ["line"] });
     expect(price.costMicros).toBeGreaterThan(0);
-    expect(price.said).toContain("provisional: quoted again when its media exist; line must last at least 2.0 s");
+    expect(price.said).toContain("provisional: quoted again once its inputs are ready; line must last at least 2.0 s");
   });
 
   test.each([

@@ -48,7 +48,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
-  [{ type: "run.reopened" }, "reopened", "reopened | Some of the run's steps are rerun or awaited again."],
+  [{ type: "run.reopened" }, "reopened", "reopened | Some of the run's steps are being rerun or waited for again."],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
   [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
   [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],
@@ -186,7 +186,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "job.settled", ...at, costMicros: 90_000 },
     "cost $0.09",
-    "charged more than quoted | The quote was $0.04. More is now held for later jobs of this model.",
+    "charged more than quoted | The quote was $0.04. Showrunner now reserves more for later jobs of this model.",
   ],
   [{ type: "output.downloaded", ...at, index: 0, ...facts }, "downloaded image/png, 9 bytes"],
   [

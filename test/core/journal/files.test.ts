@@ -163,7 +163,7 @@ describe("A journal file", () => {
     prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
     newer.close();
     const error = await expectUntouched("JOURNAL_NEWER_VERSION");
-    expect(error.message).toContain(`use Showrunner ${ownVersion()} or a later one`);
+    expect(error.message).toContain(`use Showrunner ${ownVersion()} or later`);
     expect(readdirSync(dirname(path))).toEqual(["journal.db"]);
   });
 
@@ -276,7 +276,11 @@ describe("A journal file", () => {
   test.each([
     ["99.0.0", "JOURNAL_NEWER_VERSION", "Showrunner 99.0.0 wrote the event: use that version"],
     ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1, which wrote this part of the run, does not recognize the type"],
-    [null, "JOURNAL_CORRUPT", "If a newer Showrunner wrote it, use that version; otherwise the file is damaged"],
+    [
+      null,
+      "JOURNAL_CORRUPT",
+      "If a newer version of Showrunner wrote it, use that version; otherwise the file is damaged",
+    ],
   ])(
     "with an event of unknown type, written by version %s, is refused and said to be %s [G47]",
     async (program, code, said) => {

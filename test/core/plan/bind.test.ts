@@ -79,7 +79,7 @@ describe("a reference in the input of a model", () => {
     expect(said(draft("v", "value", ["n"]), { format: "voice_id" })).toEqual([
       "value-type: expects string, but v.n is integer",
     ]);
-    const number = "the number of outputs must be known when the run is planned; use a number or expand";
+    const number = "the number of outputs must be known when the run is planned; use a number or `expand`";
     expect(said(draft("v", "value", ["n"]), { type: "integer" }, "num_outputs")).toEqual([`fixed-field: ${number}`]);
   });
 

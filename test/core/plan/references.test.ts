@@ -166,9 +166,9 @@ describe("what is shown or chosen from", () => {
     expect(among([draft("v"), draft("text")])).toEqual([2, "value"]);
     expect(among([draft("mix", 1), draft("film")])).toEqual([2, "video"]);
     expect(among([draft("a"), draft("film"), draft("text"), draft("voice")])).toEqual([
-      ...[4, "image", "media-kind among[1]: film yields a video, but a yields an image; use results of one kind"],
-      ...["media-kind among[2]: text yields a value, but a yields an image; use results of one kind"],
-      "media-kind among[3]: voice yields a voice, but a yields an image; use results of one kind",
+      ...[4, "image", "media-kind among[1]: film yields a video, but a yields an image; use results of the same kind"],
+      ...["media-kind among[2]: text yields a value, but a yields an image; use results of the same kind"],
+      "media-kind among[3]: voice yields a voice, but a yields an image; use results of the same kind",
     ]);
     expect([among([draft("broken"), draft("a")]), among([draft("nothing")]), among([])]).toEqual([
       [2, null],

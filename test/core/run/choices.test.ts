@@ -105,7 +105,7 @@ describe("what a decision offers", () => {
     [2, 2],
     ["b", 2],
     ["a", "a produced several results; pick a number from 0 to 1."],
-    ["c", `look offers no result of step "c"; ${advice}`],
+    ["c", `look does not offer a result from step "c"; ${advice}`],
     [3, `there is no result 3; ${advice}`],
     [-1, `there is no result -1; ${advice}`],
     [0.5, `there is no result 0.5; ${advice}`],

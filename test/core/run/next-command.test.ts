@@ -49,9 +49,9 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "run it without --wait-for-funds once the wallet has funds"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "when the wallet has funds, run it without --wait-for-funds"],
     ["credentials", RESUME, "first set SHOWRUNNER_API_KEY to a key that the service accepts"],
-    ["unreachable", RESUME, "run it once the service is available; --give-up-after 1h waits longer"],
+    ["unreachable", RESUME, "run it when the service is available again; add --give-up-after 1h to wait longer"],
     ["misdirected", RESUME, "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL"],
     ["code", `${RESUME} --file pipeline.ts`, "shows what changed and what the changes cost"],
     ["drift", `${RESUME} --file pipeline.ts`, "shows what changed and what the changes cost"],
@@ -74,7 +74,7 @@ describe("a paused run", () => {
     expect(paused({ ...at, reason: "budget", requiredMicros: 1, flag, limitFlags })?.command).toBe(
       `${RESUME} --cap 'team=the team:2/day' --cap-time-zone Europe/Berlin`,
     );
-    expect(paused({ reason: "cap" })?.note).toBe("run it once the cap resets; a worker continues automatically");
+    expect(paused({ reason: "cap" })?.note).toBe("run it after the cap resets; a worker continues automatically");
   });
 
   test.each([

@@ -343,10 +343,10 @@ describe("wrong tokens", () => {
 describe("whoever makes links", () => {
   test("is told what is wrong with one, before it is made", async () => {
     const make = (link: Parameters<typeof createReviewLink>[1]) => createReviewLink(served.journal, link, 0);
-    await expect(make({ scope: {} })).rejects.toThrow("tag: set a tag or a run");
-    await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: set a tag or a run");
+    await expect(make({ scope: {} })).rejects.toThrow("tag: specify a tag or a run");
+    await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: specify a tag or a run");
     await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow(
-      "step: also set the run that contains the step",
+      "step: also specify the run that contains the step",
     );
     await expect(make({ scope: { runId: "nope" } })).rejects.toThrow('run: run "nope" does not exist');
     await expect(make({ ...acme, expiresMs: 1 })).rejects.toThrow("expires: must be from one minute to 90 days");

@@ -17,7 +17,7 @@ test("what other code says goes to the log, under a reference that the agent can
   for (const error of [new Error(forged), forged]) {
     const { error: text, next, log } = told(error);
     expect(text + next).not.toContain("evil.test");
-    const [, reference = ""] = /Quote ([0-9a-f]{8}) to the person/.exec(text)!;
+    const [, reference = ""] = /Give the reference ([0-9a-f]{8}) to the person/.exec(text)!;
     expect(log).toEqual([`${reference}: ${error}`]);
   }
 });

@@ -261,7 +261,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "the job is polled for two minutes, and on every resume; once it is found, the step continues";
+    readonly job: "the service is polled for the job for two minutes and on every resume; once the job is found, the step continues";
   };
   readonly "bill open": {
     readonly hold: "unchanged";

@@ -86,7 +86,10 @@ export class RunWriter {
         await this.#report(spending.reserved(guard?.caps ?? [], outcome.committedMicros, heldBy(ledger)));
         return null;
       }
-      if (outcome.reason === "inbox") throw new Error("An inbox can only prevent its run from being parked.");
+      if (outcome.reason === "inbox")
+        throw new Error(
+          "The journal refused a commit because of unread messages, although the commit did not park the run.",
+        );
       if (outcome.reason === "floor" && !fresh) continue;
       // During a submission, the wallet may not show all of the run's charges yet.
       return spending.headroom(outcome, guard!, isSubmitting);

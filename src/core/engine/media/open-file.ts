@@ -40,7 +40,7 @@ export async function openNamedFile(path: string, from: readonly string[] | null
 }
 
 const outside = (from: readonly string[]) =>
-  new ForbiddenFileError(`is outside the folders from which inputs can use files: ${from.join(", ") || "none"}`);
+  new ForbiddenFileError(`is outside the folders that inputs can read from: ${from.join(", ") || "none"}`);
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 

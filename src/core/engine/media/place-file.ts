@@ -80,7 +80,7 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
-  const message = `Cannot write files to ${outDir}: the system refused access to ${path} (${code}). Give this user write access to that path, or move what is there elsewhere.`;
+  const message = `Cannot write files to ${outDir}: the system refused access to ${path} (${code}). Give this user write access to that path, or move whatever is there out of the way.`;
   return new MediaPathError(message, { cause });
 }
 

@@ -363,7 +363,7 @@ function webhook(text: string, option: string): NotifyTarget {
 
 function ofCommand([program, ...rest]: readonly string[], option: string): NotifyTarget {
   if (program) return { kind: "command", argv: [program, ...rest] };
-  throw new InvalidOptionError(option, "names no program; add one with its arguments, such as notify-send done.");
+  throw new InvalidOptionError(option, "must name a program and its arguments, such as notify-send done.");
 }
 
 /** Splits a command at spaces outside quotes. Variables and wildcards are not expanded. */

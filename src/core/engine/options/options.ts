@@ -289,7 +289,7 @@ export interface ResumeOptions extends DriveOptions {
 
 export function checkRunId(id: string): void {
   if (isRunId(id)) return;
-  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", but no name that an operating system reserves.`;
+  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", and avoid names that an operating system reserves.`;
   const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")

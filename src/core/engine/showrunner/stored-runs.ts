@@ -283,7 +283,10 @@ const MOST_NAME = 100;
 
 async function givenFile(path: string, { path: step, yields }: PlanStep, media: MediaStore): Promise<GivenFile> {
   if (yields === null || yields === "value" || yields === "voice") {
-    throw new InvalidOptionError("file", `cannot be the result of ${step}, which makes no file; pass none.`);
+    throw new InvalidOptionError(
+      "file",
+      `cannot be the result of ${step}, which makes no file; pass null, or "none" on the command line.`,
+    );
   }
   const isFile = await stat(path).then(
     (found) => found.isFile(),

@@ -99,7 +99,7 @@ export const jobEvents: EventTable<JobEvent> = {
     line: ({ message, isOver, isUnread, saidForMs = 0 }) => {
       if (isOver === true) return line(message);
       if (isUnread === true && saidForMs >= UNREAD_MS)
-        return line(`the job is still polled, but a person may decide with "adopt": ${message}`);
+        return line(`the job is still being polled, but a person can resolve it with "adopt": ${message}`);
       return (saidForMs > 0 ? detail : line)(`reading the job again: ${message}`);
     },
     incident: ({ message, isOver, saidForMs = 0 }) =>
@@ -156,7 +156,7 @@ export const jobEvents: EventTable<JobEvent> = {
     incident: ({ step, attempt, costMicros }, { steps }) => {
       const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
       if (quoted === null || costMicros <= quoted) return null;
-      const why = `The quote was $${formatUsd(quoted)}. More is now held for later jobs of this model.`;
+      const why = `The quote was $${formatUsd(quoted)}. Showrunner now reserves more for later jobs of this model.`;
       return { what: "charged more than quoted", why, costMicros };
     },
     ...ignoredBy("media", "timeline", "notice"),

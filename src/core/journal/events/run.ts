@@ -75,7 +75,7 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is rerun or awaited again. */
+  /** A finished run continues, because a step is being rerun or waited for again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
 /** Spending reached `percent` of a budget or cap. */
@@ -247,7 +247,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
-    incident: () => ({ what: "reopened", why: "Some of the run's steps are rerun or awaited again." }),
+    incident: () => ({ what: "reopened", why: "Some of the run's steps are being rerun or waited for again." }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };

@@ -239,7 +239,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "53100":
       return new JournalDiskFullError(
         place,
-        `No space is left on the disk of the journal ${place}; nothing was committed. Free some space, then resume.`,
+        `The disk that holds the journal ${place} is full; nothing was committed. Free some space, then resume.`,
         cause,
       );
     case "55P03":

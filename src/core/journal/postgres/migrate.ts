@@ -85,10 +85,10 @@ function newer(
   program: string,
 ): JournalNewerVersionError {
   const ownProgram = ownVersion();
-  const what = isNewerVersion(program, ownProgram) ? `use Showrunner ${program} or a later one` : "update Showrunner";
+  const what = isNewerVersion(program, ownProgram) ? `use Showrunner ${program} or later` : "update Showrunner";
   return new JournalNewerVersionError(
     place,
-    `The journal ${place} (schema ${settings.schema}) is at version ${version}, written by Showrunner ${program}; this Showrunner (${ownProgram}) reads versions up to ${newest}. Nothing was changed: ${what}, or choose another schema (?schema=NAME).`,
+    `The journal ${place} (schema ${settings.schema}) is at version ${version}, written by Showrunner ${program}; this version of Showrunner (${ownProgram}) reads journals up to version ${newest}. Nothing was changed: ${what}, or choose another schema (?schema=NAME).`,
   );
 }
 

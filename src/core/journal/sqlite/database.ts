@@ -190,7 +190,7 @@ export function readOnly(path: string, cause?: unknown): JournalReadOnlyError {
 function diskFull(path: string, cause: unknown): JournalDiskFullError {
   return new JournalDiskFullError(
     path,
-    `No space is left on the disk of the journal ${path}; nothing was committed. Free some space, then resume.`,
+    `The disk that holds the journal ${path} is full; nothing was committed. Free some space, then resume.`,
     { cause },
   );
 }

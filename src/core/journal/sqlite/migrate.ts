@@ -185,11 +185,11 @@ export function programOf(db: DatabaseSync, version: number): string | null {
 }
 
 function newerVersion(path: string, version: number, newest: number, program: string | null): JournalNewerVersionError {
-  const who = program === null ? "a newer Showrunner" : `Showrunner ${program}`;
-  const what = program === null ? "update Showrunner" : `use Showrunner ${program} or a later one`;
+  const who = program === null ? "a newer version of Showrunner" : `Showrunner ${program}`;
+  const what = program === null ? "update Showrunner" : `use Showrunner ${program} or later`;
   return new JournalNewerVersionError(
     path,
-    `The journal ${path} is at version ${version}, written by ${who}; this Showrunner (${ownVersion()}) reads versions up to ${newest}. Nothing was changed: ${what}, or choose another journal (--journal FILE).`,
+    `The journal ${path} is at version ${version}, written by ${who}; this version of Showrunner (${ownVersion()}) reads journals up to version ${newest}. Nothing was changed: ${what}, or choose another journal (--journal FILE).`,
   );
 }
 

@@ -107,7 +107,7 @@ function checkValue(
 ) {
   const name = [ref.step, ...(ref.at ?? [])].join(".");
   if (/^input\.num_outputs$/.test(field)) {
-    const message = "the number of outputs must be known when the run is planned; use a number or expand";
+    const message = "the number of outputs must be known when the run is planned; use a number or `expand`";
     return planning.report("fixed-field", field, message);
   }
   if (schema === null) return;

@@ -377,7 +377,7 @@ export function bindAmong(given: readonly DraftReference[], what: What, planning
   const first = members.find(({ yields }) => yields !== null);
   for (const { step, yields, field } of members) {
     if (first === undefined || yields === null || yields === first.yields) continue;
-    const message = `${step} yields ${say(yields)}, but ${first.step} yields ${say(first.yields!)}; use results of one kind`;
+    const message = `${step} yields ${say(yields)}, but ${first.step} yields ${say(first.yields!)}; use results of the same kind`;
     planning.report("media-kind", field, message);
   }
   const isKnown = members.length > 0 && members.every(({ yields }) => yields !== null);

@@ -87,5 +87,5 @@ export function positionOf(offer: readonly Chosen[], step: string, pick: number 
   if (found.length === 1) return found[0]!;
   return found.length > 1
     ? `${pick} produced several results; pick a number from ${found[0]} to ${found.at(-1)}.`
-    : `${step} offers no result of step ${JSON.stringify(pick)}; ${advice}`;
+    : `${step} does not offer a result from step ${JSON.stringify(pick)}; ${advice}`;
 }

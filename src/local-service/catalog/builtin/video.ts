@@ -136,7 +136,8 @@ export const video = builtIn({
       shot_type: {
         type: "string",
         enum: ["customize", "intelligent"],
-        description: "customize: each shot lasts its duration_ms, and the video is as long as all shots together.",
+        description:
+          "customize: each shot's duration_ms sets its length; the video is as long as all its shots together.",
       },
       generate_audio: { type: "boolean", default: true },
       num_outputs: { type: "integer", enum: [1], default: 1 },

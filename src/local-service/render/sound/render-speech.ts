@@ -129,7 +129,7 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
     const wasi = new WASI({ version: "preview1", args, preopens: { "/": folder }, stdout: output, stderr: output });
     const status = wasi.start(new WebAssembly.Instance(synthesizer, wasi.getImportObject() as object));
     if (status !== 0)
-      throw new Error(`the speech synthesizer stopped with status ${status}: ${readFileSync(log, "utf8")}`);
+      throw new Error(`the speech synthesizer exited with status ${status}: ${readFileSync(log, "utf8")}`);
     const sound = await decodeSound(join(folder, "speech.wav"));
     return sound.channels[0].length === 0 ? null : sound;
   } finally {

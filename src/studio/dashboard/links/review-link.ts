@@ -45,10 +45,10 @@ export function reviewLinkUrl(origin: string, token: string): string {
 async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewLinkRow["scope"]): Promise<void> {
   checkTags(tags, "tag");
   if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
-    throw new InvalidOptionError("tag", "set a tag or a run; a link cannot cover all runs.");
+    throw new InvalidOptionError("tag", "specify a tag or a run; a link cannot cover all runs.");
   }
   if (step !== undefined && runId === undefined)
-    throw new InvalidOptionError("step", "also set the run that contains the step.");
+    throw new InvalidOptionError("step", "also specify the run that contains the step.");
   if (runId === undefined) return;
   if ((await journal.run(runId)) === null) {
     throw new InvalidOptionError("run", `run ${JSON.stringify(runId)} does not exist.`, "showrunner runs");

@@ -134,7 +134,7 @@ function sizeOf(text: string | null): number {
 function wrong(reason: string): InvalidOptionError {
   return new InvalidOptionError(
     "media",
-    `the bucket cannot be used: ${reason}. Write it like ${EXAMPLE}.`,
+    `the bucket cannot be used: ${reason}. Use a value such as ${EXAMPLE}.`,
     `SHOWRUNNER_MEDIA='${EXAMPLE}'`,
   );
 }
