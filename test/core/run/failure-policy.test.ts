@@ -20,9 +20,7 @@ function film(fates: { readonly [path: string]: readonly Fate[] }, onFailure: Fa
   const clips = ["a", "b", "c"].map((path) => job(path));
   const cut = job("cut", { clips: clips.map(({ path }) => ref(path)), music: ref("music") }, { onFailure });
   const plan = planOf([...clips, job("music"), cut], { cut: ref("cut") });
-  const run = new FakeRun({ plan, fates, total: 8 });
-  expect(run.run()).toBe(true);
-  return run;
+  return FakeRun.through({ plan, fates, total: 8 });
 }
 
 describe("continue", () => {
@@ -31,8 +29,7 @@ describe("continue", () => {
       c: ref("c"),
       d: ref("d"),
     });
-    const run = new FakeRun({ plan, fates: { a: ["failed"] } });
-    run.run();
+    const run = FakeRun.through({ plan, fates: { a: ["failed"] } });
     expect(statuses(run)).toEqual({ a: "failed", b: "skipped", c: "skipped", d: "succeeded" });
     expect(run.state.steps.b!.reason).toBe("needs a, which failed");
     expect(run.state.steps.c!.reason).toBe("needs b, which was skipped");
@@ -50,8 +47,7 @@ describe("continue", () => {
       ],
       { faces: ref("faces", "all") },
     );
-    const run = new FakeRun({ plan, fates: { faces: ["partly"] } });
-    run.run();
+    const run = FakeRun.through({ plan, fates: { faces: ["partly"] } });
     expect(statuses(run)).toEqual({ faces: "partial", second: "succeeded", first: "skipped", collage: "skipped" });
     expect(run.state.steps.collage!.reason).toBe("needs all outputs of faces, but 1 of 3 failed");
     expect(run.state.status).toBe("partial");
@@ -62,8 +58,7 @@ describe("continue", () => {
 describe("failFast", () => {
   test("begins nothing after the failure, and sees through what is on the service", () => {
     const plan = planOf([job("bad"), job("slow"), job("later"), job("last", { image: ref("slow") })], {}, "failFast");
-    const run = new FakeRun({ plan, fates: { bad: ["failed"], slow: ["late-bill"] }, total: 2 });
-    expect(run.run()).toBe(true);
+    const run = FakeRun.through({ plan, fates: { bad: ["failed"], slow: ["late-bill"] }, total: 2 });
     expect(statuses(run)).toEqual({ bad: "failed", slow: "succeeded", later: "cancelled", last: "cancelled" });
     expect(run.state.steps.later!.reason).toBe("bad failed, which stops the run");
     expect(run.state.steps.slow!.attempts[0]).toMatchObject({ phase: "completed", money: "settled" });
@@ -75,11 +70,9 @@ describe("failFast", () => {
     const steps = [job("optional"), job("vital", {}, { onFailure: "failFast", after: ["optional"] })];
     const plan = planOf([...steps, job("z", {}, { after: ["vital"] })]);
     const fates = { optional: ["failed"], vital: ["failed"] } as const;
-    const first = new FakeRun({ plan: planOf([...steps.slice(0, 1), job("z")]), fates });
-    first.run();
+    const first = FakeRun.through({ plan: planOf([...steps.slice(0, 1), job("z")]), fates });
     expect(statuses(first)).toEqual({ optional: "failed", z: "succeeded" });
-    const second = new FakeRun({ plan, fates: { vital: ["failed"] } });
-    second.run();
+    const second = FakeRun.through({ plan, fates: { vital: ["failed"] } });
     expect(statuses(second)).toEqual({ optional: "succeeded", vital: "failed", z: "cancelled" });
   });
 
@@ -89,16 +82,14 @@ describe("failFast", () => {
       job("dear", {}, { maxCostMicros: PRICE / 2, after: ["a"] }),
       job("b", {}, { after: ["a"] }),
     ];
-    const run = new FakeRun({ plan: planOf(steps, {}, "failFast") });
-    expect(run.run()).toBe(true);
+    const run = FakeRun.through({ plan: planOf(steps, {}, "failFast") });
     expect(statuses(run)).toEqual({ a: "succeeded", dear: "failed", b: "cancelled" });
     expect(run.state.steps.dear!.reason).toBe("costs 0.10 USD, more than its maxCost of 0.05 USD");
   });
 
   test("does not make a failed job again, though its own policy would", () => {
     const plan = planOf([job("bad", {}, { attempts: 3 }), job("worse")], {}, "failFast");
-    const run = new FakeRun({ plan, fates: { bad: ["failed"], worse: ["refused"] } });
-    expect(run.run()).toBe(true);
+    const run = FakeRun.through({ plan, fates: { bad: ["failed"], worse: ["refused"] } });
     expect(run.state.steps.bad!.attempts).toHaveLength(1);
   });
 });
@@ -134,8 +125,7 @@ describe("quorum", () => {
       job("faces", {}, { outputs: 3 }),
       job("collage", { images: ref("faces", "all") }, { onFailure: { quorum: 2 } }),
     ];
-    const run = new FakeRun({ plan: planOf(steps), fates: { faces: ["partly"] } });
-    run.run();
+    const run = FakeRun.through({ plan: planOf(steps), fates: { faces: ["partly"] } });
     expect(statuses(run)).toEqual({ faces: "partial", collage: "succeeded" });
   });
 
@@ -143,8 +133,7 @@ describe("quorum", () => {
     const of = (quorum: number) => {
       const steps = ["a", "b", "c"].map((path) => job(path));
       const last = job("last", {}, { after: ["a", "b", "c"], onFailure: { quorum } });
-      const run = new FakeRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
-      run.run();
+      const run = FakeRun.through({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
       return [statuses(run).last, run.state.steps.last!.reason];
     };
     expect(of(2)).toEqual(["succeeded", null]);
@@ -155,8 +144,7 @@ describe("quorum", () => {
     const steps = [job("a"), job("b")];
     const text = { $text: ["a picture of ", ref("a"), " and ", ref("b")] };
     const last = job("last", { about: text, images: [ref("a"), ref("b")] }, { onFailure: { quorum: 1 } });
-    const run = new FakeRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
-    run.run();
+    const run = FakeRun.through({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
     expect(statuses(run).last).toBe("skipped");
   });
 
@@ -168,8 +156,7 @@ describe("quorum", () => {
         returns,
         { quorum },
       );
-      const run = new FakeRun({ plan, fates: { b: ["failed"] } });
-      run.run();
+      const run = FakeRun.through({ plan, fates: { b: ["failed"] } });
       return run.state.status;
     };
     expect([of(1), of(2), of(3)]).toEqual(["succeeded", "succeeded", "partial"]);
@@ -178,8 +165,7 @@ describe("quorum", () => {
 
 describe("attempts", () => {
   const attemptsOf = (fates: readonly Fate[], attempts: number) => {
-    const run = new FakeRun({ plan: planOf([job("a", {}, { attempts })]), fates: { a: fates } });
-    expect(run.run()).toBe(true);
+    const run = FakeRun.through({ plan: planOf([job("a", {}, { attempts })]), fates: { a: fates } });
     return [run.state.steps.a!.attempts.length, run.state.steps.a!.status];
   };
 

@@ -4,7 +4,7 @@ import type { InboxMessage } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { inboxEvents, inOrder, workOf } from "../../../src/core/run/inbox.ts";
-import { jobs, runningState } from "./support/decided.ts";
+import { jobs, runningState, stepsOf } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, generate, pick, task, uploadRef, valueRef } from "./support/steps.ts";
 
@@ -196,14 +196,7 @@ describe("work that another process performed", () => {
   const cut = task("cut", { image: ref("a") });
   const events = [{ type: "task.completed", step: "cut", value: 1, files: [] }] as const;
   const message = { type: "performed", command: "task:cut", events } as const;
-  const state = (own: object = open, more: object = {}) =>
-    runningState(
-      [
-        [job("a"), made(1)],
-        [cut, own],
-      ],
-      more,
-    );
+  const state = (own: object = open, more: object = {}) => runningState(stepsOf([job("a"), made(1)], [cut, own]), more);
   const performed = (at: RunState, of: string) => told(at, { ...message, step: "cut", of });
 
   test("counts while it is the work that the step is at", () => {

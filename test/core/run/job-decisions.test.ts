@@ -13,11 +13,7 @@ const output = { index: 0, status: "COMPLETED", phase: "available", voiceId: nul
 
 /** What is decided of a job whose attempt is as given. */
 function decided(attempt: object, context: Partial<DecideContext> = {}, isUnresolved = false, more = {}) {
-  const step = {
-    status: isUnresolved ? "unresolved" : "running",
-    startedAt: 1,
-    attempts: [{ ...sent, ...attempt }],
-  };
+  const step = { status: isUnresolved ? "unresolved" : "running", startedAt: 1, attempts: [{ ...sent, ...attempt }] };
   const returns = { a: ref("a") };
   const run = { heldMicros: 40_000, ...more };
   const state = runningState([[job("a", {}, { keep: false }), step]], run, { returns });
@@ -101,10 +97,7 @@ describe("an attempt that is over", () => {
 
   test("that failed waits for its bill before anything is decided, except where the bill never comes", () => {
     const held = { phase: "failed", money: "held", costMicros: null };
-    expect(decided(held)).toEqual({
-      events: [],
-      commands: [{ type: "settle", step: "a", attempt: 1, jobId: "j1" }],
-    });
+    expect(decided(held)).toEqual({ events: [], commands: [{ type: "settle", step: "a", attempt: 1, jobId: "j1" }] });
     const notBefore = new Map([["settle:a#1", Number.POSITIVE_INFINITY]]);
     expect(decided(held, { notBefore }).events).toEqual(failedBecause("the job failed"));
   });

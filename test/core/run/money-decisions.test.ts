@@ -5,7 +5,7 @@ import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import type { Headroom } from "../../../src/core/run/money.ts";
 import { attempt as anAttempt, failedTry, uncopied } from "./support/attempts.ts";
-import { decidedOf, NOW, runningState, type Steps } from "./support/decided.ts";
+import { decidedOf, NOW, runningState, type Steps, stepsOf } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, task } from "./support/steps.ts";
 
@@ -91,10 +91,7 @@ describe("the budget of a group", () => {
   test("is waited for while bills of its own may still be less", () => {
     const state = (maxCostMicros: number) =>
       runningState(
-        [
-          [job("g/b"), inQueue(90)],
-          [job("g/a"), priced],
-        ],
+        stepsOf([job("g/b"), inQueue(90)], [job("g/a"), priced]),
         { heldMicros: 90 },
         { groups: { g: { maxCostMicros } } },
       );
@@ -108,27 +105,15 @@ describe("the budget of a group", () => {
 
 describe("what other runs and the wallet leave", () => {
   const terms = {
-    capMicros: 1_000,
-    what: "cap" as const,
-    title: "cap",
-    resumesAt: "noon",
-    endsAt: NOW + 9,
-    flag: ["--cap ", ""] as const,
-    limitFlags: [],
+    ...{ capMicros: 1_000, what: "cap" as const, title: "cap", resumesAt: "noon", endsAt: NOW + 9 },
+    ...{ flag: ["--cap ", ""] as const, limitFlags: [] },
   };
-  const cap = (headroomMicros: number): Headroom => ({
-    limit: "cap",
-    headroomMicros,
-    cap: terms,
-    committedMicros: 500,
-  });
-  const floor = (headroomMicros: number): Headroom => ({
-    limit: "floor",
-    headroomMicros,
-    floorMicros: 10,
-    balanceMicros: 90,
-    unseenMicros: 0,
-  });
+  const cap = (headroomMicros: number): Headroom => {
+    return { limit: "cap", headroomMicros, cap: terms, committedMicros: 500 };
+  };
+  const floor = (headroomMicros: number): Headroom => {
+    return { limit: "floor", headroomMicros, floorMicros: 10, balanceMicros: 90, unseenMicros: 0 };
+  };
   const leaves = (names: readonly string[], headrooms: readonly Headroom[], held = 0) =>
     decided(names, { budgetMicros: null }, { held, context: { headrooms } });
 

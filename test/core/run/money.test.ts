@@ -17,13 +17,8 @@ import { runningState } from "./support/decided.ts";
 import { job } from "./support/plans.ts";
 
 const daily: CapTerms = {
-  what: "cap",
-  capMicros: 1_000_000,
-  title: "1.00 USD a day",
-  endsAt: 5_000,
-  resumesAt: "midnight",
-  flag: ["--cap ", "/day"],
-  limitFlags: ["--cap", "1.00/day"],
+  ...{ what: "cap", capMicros: 1_000_000, title: "1.00 USD a day", endsAt: 5_000, resumesAt: "midnight" },
+  ...{ flag: ["--cap ", "/day"], limitFlags: ["--cap", "1.00/day"] },
 };
 const cap: LimitHeadroom = { limit: "cap", headroomMicros: 300_000, cap: daily, committedMicros: 700_000 };
 const floor: LimitHeadroom = {

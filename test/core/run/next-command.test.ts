@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { PauseState, RunState } from "../../../src/core/journal/state.ts";
 import { fileOf, nextCommand } from "../../../src/core/run/next-command.ts";
 import { planned } from "../journal/samples.ts";
-import { jobs, runningState, type Steps } from "./support/decided.ts";
+import { jobs, runningState, type Steps, stepsOf } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, gate, uploadRef, valueRef } from "./support/steps.ts";
 
@@ -134,19 +134,10 @@ describe("a paused run", () => {
     const shows = [ref("a", "all")];
     expect(
       paused({ reason: "approval" }, [[job("a"), made], [gate("done", shows)], [gate("look", shows), open]]),
-    ).toEqual({
-      command: "showrunner approve r1 look --resume",
-      note: see,
-    });
+    ).toEqual({ command: "showrunner approve r1 look --resume", note: see });
     expect(
-      paused({ reason: "approval" }, [
-        [job("a"), { ...made, ...open }],
-        [gate("my pick", shows, true), open],
-      ]),
-    ).toEqual({
-      command: "showrunner approve r1 'my pick' --pick 1 --resume",
-      note: `pick 1 to 2; ${see}`,
-    });
+      paused({ reason: "approval" }, stepsOf([job("a"), { ...made, ...open }], [gate("my pick", shows, true), open])),
+    ).toEqual({ command: "showrunner approve r1 'my pick' --pick 1 --resume", note: `pick 1 to 2; ${see}` });
   });
 });
 
@@ -182,10 +173,7 @@ describe("a run that has failed", () => {
     const approved = { ...failed, approval: { approved: true, note: null } };
     for (const steps of [
       [[gate("ok", [ref("a")]), approved]],
-      [
-        [job("a"), failed],
-        [gate("ok", [ref("a")]), rejected],
-      ],
+      stepsOf([job("a"), failed], [gate("ok", [ref("a")]), rejected]),
     ] as const)
       expect(rerun(...steps)?.command).toBe(`${RESUME} --rerun-failed`);
   });
@@ -198,14 +186,7 @@ describe("a run that has failed", () => {
     state.planned = { ...state.planned, source: { file: "f.ts", exportName: "default" } as never };
     expect(nextCommand(state)).toEqual({ command: RESUME, note });
     expect(nextCommand(stateOf("failed", [[grow, { ...failed, expanded: [] }]]))?.note).toBe(reruns);
-    expect(
-      nextCommand(
-        stateOf("failed", [
-          [grow, failed],
-          [job("a"), failed],
-        ]),
-      )?.note,
-    ).toBe(reruns);
+    expect(nextCommand(stateOf("failed", stepsOf([grow, failed], [job("a"), failed])))?.note).toBe(reruns);
   });
 
   test("only because it was stopped has nothing of its own to rerun", () => {

@@ -5,8 +5,7 @@ import { job, planOf, ref } from "./support/plans.ts";
 
 /** Names of files with what they hold. */
 function placed(returns: Plan["returns"]) {
-  const run = new FakeRun({ plan: planOf([job("a", {}, { outputs: 2 }), job("b")], returns) });
-  expect(run.run()).toBe(true);
+  const run = FakeRun.through({ plan: planOf([job("a", {}, { outputs: 2 }), job("b")], returns) });
   expect(run.state.status).toBe("succeeded");
   return Object.fromEntries(run.state.files.map(({ name, step, index }) => [name, `${step} ${index}`]));
 }

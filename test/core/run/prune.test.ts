@@ -15,11 +15,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const lost = { fates: { a: ["failed"] }, total: 1 } as const satisfies Partial<World>;
 
-function through(world: World, next?: () => number): FakeRun {
-  const run = new FakeRun(world);
-  expect(run.run(next)).toBe(true);
-  return run;
-}
+const { through } = FakeRun;
 
 /** Steps that were paid for, in the order in which they were. */
 function bought(run: FakeRun): readonly string[] {
@@ -30,6 +26,10 @@ function isSubmit(event: StoredEvent["event"]) {
   return event.type === "job.submit.intended" || event.type === "chat.intended";
 }
 
+/** A run that has ended, of a pipeline that returns the film. */
+const filmed = (steps: readonly PlanStep[], more: Omit<World, "plan"> = lost): FakeRun =>
+  through({ plan: planOf(steps, { film: ref("film") }), ...more });
+
 const frames = (...names: readonly string[]) => names.map((path) => job(path));
 const film = (uses: readonly string[], options: JobOptions = {}) =>
   job("film", Object.fromEntries(uses.map((path) => [path, ref(path)])), options);
@@ -39,7 +39,7 @@ describe("a film that cannot be produced any more", () => {
 
   test.each(["a", "z"])("leaves the frames unpaid that only it uses, whatever the name of what failed (%s)", (name) => {
     const steps = [job(name), ...frames(...three), film([name, ...three])];
-    const run = through({ plan: planOf(steps, { film: ref("film") }), fates: { [name]: ["failed"] }, total: 1 });
+    const run = filmed(steps, { fates: { [name]: ["failed"] }, total: 1 });
     expect(bought(run)).toEqual([name]);
     expect(run.state.spentMicros).toBe(PRICE);
     expect(run.state.steps.f2).toMatchObject({
@@ -73,7 +73,7 @@ describe("a film that cannot be produced any more", () => {
 
   test("does not take back what is on the service: it is collected, and its own makers stay paid", () => {
     const steps = [job("a"), ...frames(...three), film(["a", ...three])];
-    const run = through({ plan: planOf(steps, { film: ref("film") }), fates: lost.fates, total: 3 });
+    const run = filmed(steps, { fates: lost.fates, total: 3 });
     expect(bought(run)).toEqual(["a", "f1", "f2"]);
     expect(run.state.steps.f1).toMatchObject({ status: "succeeded" });
     expect(run.state.steps.f1!.attempts[0]!.outputs[0]!.phase).toBe("downloaded");
@@ -103,7 +103,7 @@ describe("what takes the last root away", () => {
 
   test("a decision that nothing depends on any more is not waited for", () => {
     const steps = [job("look"), gate("gate", [ref("look")]), job("a", { look: ref("look") }), film(["gate", "a"])];
-    const run = through({ plan: planOf(steps, { film: ref("film") }), ...lost });
+    const run = filmed(steps);
     expect(run.state.status).toBe("failed");
     expect(run.state.steps.gate).toMatchObject({ status: "skipped", pruned: true });
   });
@@ -123,7 +123,7 @@ describe("what takes the last root away", () => {
       job("f", {}, { after: ["ask"] }),
       film(["f"], { when: { ref: valueRef("ask").$ref, is: "truthy" } }),
     ];
-    const run = through({ plan: planOf(steps, { film: ref("film") }), values: { ask: false } });
+    const run = filmed(steps, { values: { ask: false } });
     expect(bought(run)).toEqual([]);
     expect(run.state.steps.f!.reason).toBe("no longer needed: film was skipped (not needed: ask is empty)");
     expect(run.state.status).toBe("succeeded");
@@ -135,13 +135,13 @@ describe("what takes the last root away", () => {
       job("f", {}, { after: ["ask"] }),
       job("film", { frame: ref("f"), title: valueRef("ask", ["title"]) }),
     ];
-    const run = through({ plan: planOf(steps, { film: ref("film") }), values: { ask: {} } });
+    const run = filmed(steps, { values: { ask: {} } });
     expect(bought(run)).toEqual([]);
   });
 
   test("a step that is only waited for", () => {
     const steps = [job("a"), job("f"), film(["f"], { after: ["a"] })];
-    expect(bought(through({ plan: planOf(steps, { film: ref("film") }), ...lost }))).toEqual(["a"]);
+    expect(bought(filmed(steps))).toEqual(["a"]);
   });
 
   test("one clip of an expansion whose whole list is used: the other clips are not paid for", () => {
@@ -170,7 +170,7 @@ describe("what takes the last root away", () => {
       job("film", { ...input, f: ref("f") }, options),
     ];
     const expansions = { looks: { steps: [], returns: [] } };
-    const run = through({ plan: planOf(steps, { film: ref("film") }), expansions, values: { list: [] } });
+    const run = filmed(steps, { expansions, values: { list: [] } });
     expect(bought(run)).toEqual([]);
   });
 
@@ -187,7 +187,7 @@ describe("what takes the last root away", () => {
 describe("what is a root runs as written", () => {
   test("a paid step that nothing ever used", () => {
     const steps = [job("a"), job("loose"), film(["a"])];
-    expect(bought(through({ plan: planOf(steps, { film: ref("film") }), ...lost }))).toEqual(["a", "loose"]);
+    expect(bought(filmed(steps))).toEqual(["a", "loose"]);
   });
 
   test("a step that says prune: false, with all that it needs", () => {
@@ -198,7 +198,7 @@ describe("what is a root runs as written", () => {
       job("f2"),
       film(["a", "f1", "f2"]),
     ];
-    expect(bought(through({ plan: planOf(steps, { film: ref("film") }), ...lost }))).toEqual(["a", "look", "f1"]);
+    expect(bought(filmed(steps))).toEqual(["a", "look", "f1"]);
   });
 });
 
@@ -214,7 +214,7 @@ describe("rerun", () => {
   }
 
   test("a failed step brings back the steps skipped for it, and the film is produced [G19]", () => {
-    const run = through({ plan: planOf(steps, { film: ref("film") }), ...lost });
+    const run = filmed(steps);
     expect(bought(run)).toEqual(["a"]);
     again(run, "a");
     expect([...bought(run)].sort()).toEqual(["a", "a", "f1", "f2", "film", "look"]);

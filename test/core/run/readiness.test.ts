@@ -3,7 +3,7 @@ import type { RunState } from "../../../src/core/journal/state.ts";
 import type { Condition, PlanStep } from "../../../src/core/plan/plan.ts";
 import { gateOf, readiness, toleratesFailure, whyNever } from "../../../src/core/run/readiness.ts";
 import { output } from "./support/attempts.ts";
-import { jobs, runningState, type Steps } from "./support/decided.ts";
+import { jobs, runningState, type Steps, stepsOf } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, gate, pick, task, upload, valueRef } from "./support/steps.ts";
 
@@ -74,11 +74,7 @@ describe("a condition", () => {
     const tolerant = [job("q", {}, { onFailure: { quorum: 1 } }), pick("p", [ref("a")])];
     for (const step of tolerant) {
       const asking = { ...step, needs: ["a", "v"], when: condition } as PlanStep;
-      const once = (v: object) =>
-        ready(asking, [
-          [job("a"), made(1)],
-          [task("v"), v],
-        ]);
+      const once = (v: object) => ready(asking, stepsOf([job("a"), made(1)], [task("v"), v]));
       expect(once(failed)).toBe("needs v, which failed");
       expect(once(skipped)).toBe("needs v, which was skipped");
       expect(once(value(true))).toBe("yes");
@@ -118,17 +114,9 @@ describe("a step that needs others", () => {
 
   test("of a value that is not there will never be ready, although others are open and nothing was lost", () => {
     const reads = job("reads", { text: valueRef("v", ["x"]), image: ref("a") });
-    const others: Steps = [
-      [task("v"), value({ y: 1 })],
-      [job("a"), open],
-    ];
+    const others = stepsOf([task("v"), value({ y: 1 })], [job("a"), open]);
     expect(ready(reads, others, { losses: 0 })).toBe("needs the value of v at x, which does not exist");
-    expect(
-      ready(reads, [
-        [task("v"), open],
-        [job("a"), open],
-      ]),
-    ).toBe("no");
+    expect(ready(reads, stepsOf([task("v"), open], [job("a"), open]))).toBe("no");
     const shown = job("reads", { text: { $ref: { step: "ok", as: "value", output: 0, at: ["x"] } }, image: ref("a") });
     const ok: Steps = [
       [task("v"), value({ y: 1 })],
@@ -151,10 +139,7 @@ describe("a step that does with some of many", () => {
   const join = (quorum: number, input: object = { images: [ref("a", "all"), ref("b")] }) =>
     job("join", input as never, { onFailure: { quorum } });
   const [a, b] = [job("a", {}, { outputs: 3 }), job("b")];
-  const ab = (one: object, two: object): Steps => [
-    [a, one],
-    [b, two],
-  ];
+  const ab = (one: object, two: object) => stepsOf([a, one], [b, two]);
 
   test("waits as long as enough may come, and never starts once they cannot", () => {
     expect(ready(join(3), ab(made(2, 1), made(1)))).toBe("yes");
@@ -175,23 +160,16 @@ describe("a step that does with some of many", () => {
     const input = { images: [ref("a", "all")], face: ref("b") };
     expect(ready(join(1, input), ab(made(2), failed))).toBe("needs output 0 of b, which does not exist");
     const text = { images: [ref("a", "all")], text: { $text: ["x", valueRef("v")] } };
-    expect(
-      ready(join(1, text), [
-        [a, made(2)],
-        [task("v"), failed],
-      ]),
-    ).toBe("needs the value of v, which does not exist");
+    expect(ready(join(1, text), stepsOf([a, made(2)], [task("v"), failed]))).toBe(
+      "needs the value of v, which does not exist",
+    );
     const listed = { images: [{ at: ref("b") }, null, "x"], more: ref("a", "all") };
     expect(ready(join(2, listed), ab(made(2), failed))).toBe("needs output 0 of b, which does not exist");
   });
 
   test("counts the steps that it waits for where it lists nothing, and was skipped by a condition where all were", () => {
     const step = { ...join(2, {}), needs: ["a", "b", "c"] } as PlanStep;
-    const others = (one: object, two: object): Steps => [
-      [a, one],
-      [b, two],
-      [job("c"), made(1)],
-    ];
+    const others = (one: object, two: object) => stepsOf([a, one], [b, two], [job("c"), made(1)]);
     expect(ready(step, others(failed, made(1)))).toBe("yes");
     expect(ready(step, others(failed, { status: "cancelled" }))).toBe(
       "needs 2 results but has 1: a failed; b was cancelled",
@@ -208,12 +186,9 @@ describe("a step that does with some of many", () => {
   test("counts the items of a value's list", () => {
     const list = (own: unknown) => ready(join(2, { all: valueRef("v", undefined, "all") }), [[task("v"), value(own)]]);
     expect([list(["a", "b"]), list("one")]).toEqual(["yes", "needs 2 results but has 1: "]);
-    expect(
-      ready(join(2, { all: valueRef("v", undefined, "all") }), [
-        [task("v"), open],
-        [a, failed],
-      ]),
-    ).toBe("no");
+    expect(ready(join(2, { all: valueRef("v", undefined, "all") }), stepsOf([task("v"), open], [a, failed]))).toBe(
+      "no",
+    );
   });
 
   test.each([
@@ -224,12 +199,7 @@ describe("a step that does with some of many", () => {
     ["a job as many as it makes", job("via", {}, { outputs: 2 }), ref("via", "all"), 2],
     ["one output of it is one", job("via", {}, { outputs: 2 }), ref("via", 1), 1],
   ])("waits for no more than can come: %s", (_what, via, listed, most) => {
-    const others: Steps = [
-      [a, open],
-      [b, open],
-      [via, open],
-      [job("lost"), failed],
-    ];
+    const others = stepsOf([a, open], [b, open], [via, open], [job("lost"), failed]);
     const step = (quorum: number) => join(quorum, { images: [listed, ref("lost")] });
     expect(ready(step(most), others)).toBe("no");
     expect(ready(step(most + 1), others)).toMatch(new RegExp(`^needs ${most + 1} results but has ${most}: `));
@@ -243,12 +213,7 @@ describe("a step that does with some of many", () => {
       [job("grow/2"), two],
     ];
     const all = (quorum: number) => join(quorum, { images: [ref("grow", "all")] });
-    expect(
-      ready(all(3), [
-        [grow, open],
-        [a, failed],
-      ]),
-    ).toBe("no");
+    expect(ready(all(3), stepsOf([grow, open], [a, failed]))).toBe("no");
     expect(ready(all(3), grown(open, open))).toBe("no");
     expect(ready(all(3), grown(open, failed))).toBe(
       "needs 3 results but has 2: needs all outputs of grow, but the output of grow/2 failed",

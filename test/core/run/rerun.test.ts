@@ -11,7 +11,7 @@ import {
   revisionEvents,
   staleSteps,
 } from "../../../src/core/run/rerun.ts";
-import { runningState, type Steps } from "./support/decided.ts";
+import { runningState, type Steps, stepsOf } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { expansion, task, valueRef } from "./support/steps.ts";
 
@@ -29,12 +29,7 @@ function stale(steps: Steps, ...paths: readonly string[]) {
 
 describe("steps that are made again", () => {
   test("are the named ones and all that use them, in plan order", () => {
-    const steps: Steps = [
-      [job("a"), made],
-      [use("b", "a"), made],
-      [job("c"), made],
-      [use("d", "b", "c"), made],
-    ];
+    const steps = stepsOf([job("a"), made], [use("b", "a"), made], [job("c"), made], [use("d", "b", "c"), made]);
     expect(stale(steps, "a")).toEqual(["a", "b", "d"]);
     expect(stale(steps, "d", "c")).toEqual(["c", "d"]);
     expect(stale(steps)).toEqual([]);
@@ -42,12 +37,7 @@ describe("steps that are made again", () => {
 
   test("are those that were left out too, once they are wanted again; not what another failure still keeps out", () => {
     const steps = (other: object): Steps => [
-      ...([
-        [job("face"), failed],
-        [job("look"), other],
-        [job("set"), pruned],
-        [use("still", "set"), pruned],
-      ] as const),
+      ...stepsOf([job("face"), failed], [job("look"), other], [job("set"), pruned], [use("still", "set"), pruned]),
       [use("film", "face", "look", "still"), { status: "skipped" }],
     ];
     expect(stale(steps(made), "face")).toEqual(["face", "set", "still", "film"]);
@@ -55,10 +45,7 @@ describe("steps that are made again", () => {
   });
 
   test("are the inner steps of what was planned once and is to be planned again", () => {
-    const steps: Steps = [
-      [task("v"), made],
-      [expansion("grow", valueRef("v")), made],
-    ];
+    const steps = stepsOf([task("v"), made], [expansion("grow", valueRef("v")), made]);
     const state = runningState(steps);
     state.removedSteps.push(job("grow/1", {}, { after: ["v"] }), job("other/1", {}, { after: ["v"] }));
     for (const { path } of state.removedSteps) state.steps[path] = { ...newStep(path), status: "succeeded" };
@@ -108,10 +95,7 @@ describe("what resets them", () => {
     expect(resets(steps, ["v", "grow"], "v").at(-1)).toEqual(
       reset("grow", "v runs again", { onlyIfInputsChanged: true }),
     );
-    const unplanned: Steps = [
-      [on("grow"), failed],
-      [job("grow/1"), made],
-    ];
+    const unplanned = stepsOf([on("grow"), failed], [job("grow/1"), made]);
     expect(resets(unplanned, ["grow", "grow/1"], "grow/1").at(-1)).toEqual(
       reset("grow", "grow/1 runs again", { onlyIfInputsChanged: true }),
     );
@@ -163,10 +147,7 @@ test.each([
 test("a failure stops a run at once again where it is not made again itself, by its own policy or that of the pipeline", () => {
   const blocking = (own: object, onFailure: NonNullable<Plan["onFailure"]>, ...again: readonly string[]) => {
     const state = runningState(
-      [
-        [job("b", {}, own), failed],
-        [job("ok", {}, { onFailure: "failFast" }), made],
-      ],
+      stepsOf([job("b", {}, own), failed], [job("ok", {}, { onFailure: "failFast" }), made]),
       {},
       { onFailure },
     );

@@ -53,21 +53,10 @@ const happenings = {
   budget: (run, n) => run.take([{ type: "run.budget.set", budgetMicros: n * 50_000, maxUnquotedMicros: n }]),
   headroom: (run, n) => {
     const headroomMicros = n * 10_000;
-    const capTerms = {
-      what: "cap" as const,
-      title: "cap",
-      resumesAt: null,
-      flag: ["--cap ", ""],
-      limitFlags: [],
-      ...{ endsAt: n % 2 === 0 ? null : run.now + 1 },
-    } as const;
+    const terms = { what: "cap", title: "cap", resumesAt: null, flag: ["--cap ", ""], limitFlags: [] } as const;
+    const cap = { ...terms, endsAt: n % 2 === 0 ? null : run.now + 1, capMicros: 2 * headroomMicros };
     const known: readonly Headroom[] = [
-      {
-        limit: "cap",
-        headroomMicros,
-        cap: { ...capTerms, capMicros: 2 * headroomMicros },
-        committedMicros: headroomMicros,
-      },
+      { limit: "cap", headroomMicros, cap, committedMicros: headroomMicros },
       { limit: "floor", headroomMicros, floorMicros: 1, balanceMicros: headroomMicros, unseenMicros: 0 },
       { limit: "later", headroomMicros: 0, askAgainAt: run.now + 1000 },
     ];
@@ -127,16 +116,15 @@ const choiceOfLate: readonly PlanStep[] = [
   },
 ];
 
+const anyFate = fc.constantFrom<Fate>("made", "failed", "failed-free", "moderated", "late-bill");
+
 /** Chains that pause for what is late, beside a choice, with few slots. */
 const lateWorld: fc.Arbitrary<World> = fc.record({
   total: fc.integer({ min: 1, max: 3 }),
   isDecidedTwice: fc.constant(true),
   fates: fc.dictionary(
     fc.constantFrom(...choiceOfLate.map(({ path }) => path), "p", "q"),
-    fc.array(fc.constantFrom<Fate>("made", "failed", "failed-free", "moderated", "late-bill"), {
-      minLength: 1,
-      maxLength: 2,
-    }),
+    fc.array(anyFate, { minLength: 1, maxLength: 2 }),
   ),
   plan: fc.subarray(["p", "q", "c"], { minLength: 1 }).map((parts) =>
     planOf(

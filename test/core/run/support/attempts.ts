@@ -15,26 +15,9 @@ export const uncopied = (index: number, more: object = {}) =>
 
 /** The nth attempt of a job, finished and paid, with changes. */
 export const attempt = (n: number, more: object = {}) => ({
-  ...{
-    kind: "job",
-    n,
-    phase: "completed",
-    money: "settled",
-    model: "m",
-    jobId: `j${n}`,
-    input: { x: n },
-    holdMicros: 70,
-    costMicros: 60,
-    error: null,
-  },
-  ...{
-    quote: { costMicros: 80, basis: "quoted" },
-    intendedAt: 10,
-    submittedAt: 11,
-    completedAt: 12,
-    outputs: [],
-    ...more,
-  },
+  ...{ kind: "job", n, phase: "completed", money: "settled", model: "m", jobId: `j${n}`, input: { x: n }, error: null },
+  ...{ holdMicros: 70, costMicros: 60, quote: { costMicros: 80, basis: "quoted" }, outputs: [] },
+  ...{ intendedAt: 10, submittedAt: 11, completedAt: 12, ...more },
 });
 
 export function failedTry(n: number, error: JournalError, at = n): AttemptState {

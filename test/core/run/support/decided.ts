@@ -14,6 +14,9 @@ export const NOW = 100 * HOUR_MS;
 /** Steps, each with changes to its new state. */
 export type Steps = readonly (readonly [PlanStep, object?])[];
 
+/** Lists steps, each with changes to its new state. */
+export const stepsOf = (...steps: Steps): Steps => steps;
+
 /** Jobs with these names, each with changes to its new state. */
 export const jobs = (states: Readonly<Record<string, object>>): Steps =>
   Object.entries(states).map(([name, state]) => [job(name), state]);

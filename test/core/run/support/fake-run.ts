@@ -168,6 +168,13 @@ export class FakeRun {
     return false;
   }
 
+  /** A run that has come to its end or to a pause; `next` as in `run`. */
+  static through(world: World, next?: () => number): FakeRun {
+    const run = new FakeRun(world);
+    if (!run.run(next)) throw new Error("The run is stuck.");
+    return run;
+  }
+
   /** The same run after some events, possibly in another world; active commands are started again. */
   static after(world: World, events: readonly StoredEvent[]): FakeRun {
     const run = new FakeRun(world);
@@ -208,15 +215,7 @@ export class FakeRun {
   #answerTo(command: Command): readonly RunEvent[] {
     switch (command.type) {
       case "upload":
-        return [
-          {
-            type: "upload.stored",
-            step: command.step,
-            sha256: "0".repeat(64),
-            sizeBytes: 1,
-            contentType: ownText("image/png"),
-          },
-        ];
+        return [{ type: "upload.stored", step: command.step, ...copyOf("0".repeat(64)) }];
       case "quote":
         return this.#quoted(command);
       case "submit":
@@ -227,8 +226,7 @@ export class FakeRun {
         return [{ type: "job.settled", step: command.step, attempt: command.attempt, costMicros: PRICE }];
       case "download": {
         const { step, attempt, index } = command;
-        const copy = { sha256: `${step}${attempt}${index}`, sizeBytes: 1, contentType: ownText("image/png") };
-        return [{ type: "output.downloaded", step, attempt, index, ...copy }];
+        return [{ type: "output.downloaded", step, attempt, index, ...copyOf(`${step}${attempt}${index}`) }];
       }
       case "place":
         return runOutcome(this.state).toPlace.map(({ name, step, output }) => {
@@ -283,14 +281,7 @@ export class FakeRun {
   }
 
   #output(index: number, failed: boolean): OutputFacts {
-    const facts = {
-      voiceId: null,
-      contentType: ownText("image/png"),
-      width: 1,
-      height: 1,
-      durationMs: null,
-      fps: null,
-    };
+    const facts = { voiceId: null, contentType, width: 1, height: 1, durationMs: null, fps: null };
     if (failed) return { index, status: "FAILED", assetId: null, ...facts, error: failure(false) };
     return { index, status: "COMPLETED", assetId: `asset-${++this.#assets}`, ...facts, error: null };
   }
@@ -310,15 +301,8 @@ export class FakeRun {
         continue;
       }
       const pick = decisions[plan.path] ?? null;
-      this.take([
-        {
-          type: "approval.decided",
-          step: plan.path,
-          approved: pick !== null,
-          pick: plan.choose ? pick : null,
-          note: null,
-        },
-      ]);
+      const decided = { approved: pick !== null, pick: plan.choose ? pick : null, note: null };
+      this.take([{ type: "approval.decided", step: plan.path, ...decided }]);
       if (pick === null) continue;
       const shown = plan.shows[plan.choose ? pick % plan.shows.length : 0]!.$ref;
       this.take([{ type: "pick.decided", step: plan.path, chosen: { step: shown.step, index: 0 }, scores: null }]);
@@ -326,6 +310,9 @@ export class FakeRun {
     return true;
   }
 }
+
+const contentType = ownText("image/png");
+const copyOf = (sha256: string) => ({ sha256, sizeBytes: 1, contentType });
 
 function failure(retryable: boolean, code = "INTERNAL"): JournalError {
   return { code: ownText(code), message: ownText("failed on paper"), retryable };

@@ -4,16 +4,7 @@ import type { Fate, World } from "./fake-run.ts";
 import { job, planOf, ref } from "./plans.ts";
 import { chat, expansion, gate, pick, task, upload, valueRef } from "./steps.ts";
 
-const fates: readonly Fate[] = [
-  "made",
-  "partly",
-  "failed",
-  "failed-free",
-  "moderated",
-  "refused",
-  "unanswered",
-  "late-bill",
-];
+const fates = "made partly failed failed-free moderated refused unanswered late-bill".split(" ") as Fate[];
 const failurePolicy = fc.oneof(
   { weight: 3, arbitrary: fc.constant(undefined) },
   { weight: 1, arbitrary: fc.constant<FailurePolicy>("continue") },
@@ -21,19 +12,7 @@ const failurePolicy = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }).map((quorum): FailurePolicy => ({ quorum })) },
 );
 
-interface Sketch {
-  readonly kind: "job" | "upload" | "chat" | "task" | "approve" | "pick" | "expand";
-  readonly uses: readonly number[];
-  readonly inList: boolean;
-  readonly outputs: number;
-  readonly attempts: number;
-  readonly onFailure: FailurePolicy | undefined;
-  readonly fates: readonly Fate[];
-  readonly when: "none" | "failed";
-  readonly pick: number | null;
-}
-
-const sketch: fc.Arbitrary<Sketch> = fc.record({
+const sketch = fc.record({
   kind: fc.oneof(
     { weight: 6, arbitrary: fc.constant("job" as const) },
     { weight: 4, arbitrary: fc.constantFrom("upload", "chat", "task", "approve", "pick", "expand" as const) },
@@ -50,6 +29,8 @@ const sketch: fc.Arbitrary<Sketch> = fc.record({
   when: fc.constantFrom("none", "none", "none", "failed"),
   pick: fc.option(fc.nat(3)),
 });
+
+type Sketch = typeof sketch extends fc.Arbitrary<infer T> ? T : never;
 
 /** Creates a step from a sketch; it uses earlier steps that make media. */
 function stepOf(path: string, sketch: Sketch, media: readonly string[]): PlanStep {

@@ -30,14 +30,8 @@ export function gate(
 }
 
 export function pick(path: string, among: readonly Reference[], by: PickStep["by"] = "first"): PickStep {
-  return {
-    kind: "pick",
-    ...base(path, among as Json),
-    among,
-    by,
-    version: by === "first" ? null : "1",
-    yields: "image",
-  };
+  const version = by === "first" ? null : "1";
+  return { kind: "pick", ...base(path, among as Json), among, by, version, yields: "image" };
 }
 
 export function task(path: string, input: Json = {}, own: Partial<StepPolicy> = {}): TaskStep {
@@ -66,13 +60,6 @@ export function upload(path: string): UploadStep {
 }
 
 export function expansion(path: string, on: Reference): ExpandStep {
-  return {
-    kind: "expand",
-    ...base(path, on as Json),
-    on,
-    maxSteps: 5,
-    version: "1",
-    yields: "image",
-    maxCostMicros: null,
-  };
+  const rest = { maxSteps: 5, version: "1", yields: "image", maxCostMicros: null } as const;
+  return { kind: "expand", ...base(path, on as Json), on, ...rest };
 }
