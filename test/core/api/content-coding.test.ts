@@ -1,14 +1,13 @@
 /** Files that a server codes although it is asked not to: what is kept are the bytes of the file. */
-import { mkdtempSync, rmSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { fetchForInput } from "../../../src/core/network/index.ts";
 import { clientSetup } from "../../support/client-setup.ts";
-import { type FakeService, fakeService } from "../../support/fake-service.ts";
+import { fakeService } from "../../support/fake-service.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const setUp = clientSetup();
 const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * index * 31) % 251));
@@ -28,12 +27,10 @@ const coded: Readonly<Record<string, readonly [header: string, body: Buffer]>> =
   "what is no coding": ["utf-8", bytes],
 };
 
-const root = mkdtempSync(join(tmpdir(), "content-coding-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 let folder = "";
 let target = "";
 beforeEach(() => {
-  folder = mkdtempSync(join(root, "one-"));
+  folder = newFolder();
   target = join(folder, "a.png");
 });
 
@@ -118,18 +115,13 @@ test.each(["gzip", "br", "zstd"])(
 );
 
 test("a coded body that nobody wants to read is let go", async () => {
-  let server: FakeService | null = null;
-  const closed = new Promise<void>((resolve) => {
-    void fakeService((_request, response) => {
-      response.on("close", () => resolve());
-      response.writeHead(404, { "content-encoding": "gzip" }).write(coded.gzip![1].subarray(0, 100));
-    }).then(async (started) => {
-      server = started;
-      const signal = new AbortController().signal;
-      const { body } = await fetchForInput(`${started.origin}/a`, { inside: [started.origin], signal });
-      body.on("error", () => {}).destroy();
-    });
+  const closed = Promise.withResolvers<void>();
+  const { origin, close } = await fakeService((_request, response) => {
+    response.on("close", closed.resolve);
+    response.writeHead(404, { "content-encoding": "gzip" }).write(coded.gzip![1].subarray(0, 100));
   });
-  await closed;
-  await server!.close();
+  const { body } = await fetchForInput(`${origin}/a`, { inside: [origin], signal: new AbortController().signal });
+  body.on("error", () => {}).destroy();
+  await closed.promise;
+  await close();
 });

@@ -329,15 +329,8 @@ describe("webhooks and deliveries", () => {
 
   test("redelivery_count may exceed the history, and event_type and last_error may be null", async () => {
     const row = {
-      job_id: "job_1",
-      job_accessible: true,
-      model: "m",
-      event_type: null,
-      status: "PENDING",
-      source: "default",
-      attempts: 3,
-      redelivery_count: 5,
-      redeliveries: [{ status: "FAILED", attempts: 2 }],
+      ...{ job_id: "job_1", job_accessible: true, model: "m", event_type: null, status: "PENDING", source: "default" },
+      ...{ attempts: 3, redelivery_count: 5, redeliveries: [{ status: "FAILED", attempts: 2 }] },
       webhook_url: "https://x.example",
     };
     const { client } = await setUp([json(200, { data: [row], next_cursor: null })]);
@@ -347,14 +340,8 @@ describe("webhooks and deliveries", () => {
   });
 
   test("a delivery whose job is not accessible is still listed, and reading that job is a 404", async () => {
-    const row = {
-      job_id: "job_9",
-      job_accessible: false,
-      status: "DELIVERED",
-      attempts: 1,
-      redelivery_count: 0,
-      redeliveries: [],
-    };
+    const delivered = { status: "DELIVERED", attempts: 1, redelivery_count: 0, redeliveries: [] };
+    const row = { job_id: "job_9", job_accessible: false, ...delivered };
     const { client } = await setUp([json(200, { data: [row], next_cursor: null }), failure(404, "NOT_FOUND")]);
     const [delivery] = (await client.webhooks.deliveries().page()).data;
     expect(delivery!.jobAccessible).toBe(false);

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { downloadLimit } from "../../../src/core/api/options.ts";
 import { safeFileName } from "../../../src/core/kit/file-name.ts";
 import { anyCharacter } from "../../support/any-character.ts";
@@ -12,16 +11,16 @@ import { clientSetup } from "../../support/client-setup.ts";
 import { failure, hangUp, jobBody, json, outputItem, type Reply } from "../../support/fake-service.ts";
 import { during } from "../../support/fake-showrunner.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const setUp = clientSetup();
 const bytes = Buffer.from(Array.from({ length: 50_000 }, (_, index) => (index * 31) % 251));
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
 let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "showrunner-files-"));
+beforeEach(() => {
+  folder = newFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 test("a download lands whole, hashed and without a trace of its making", async () => {
   const { client, service } = await setUp([

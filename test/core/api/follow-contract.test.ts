@@ -10,12 +10,8 @@ afterEach(async () => {
 
 async function setUp(): Promise<{ readonly job: FakeJob; readonly client: Client }> {
   const job = await fakeJob();
-  const client = createClient({
-    baseUrl: job.service.baseUrl,
-    apiKey: "k:s",
-    clock: skippingClock(),
-    random: () => 0.5,
-  });
+  const { baseUrl } = job.service;
+  const client = createClient({ baseUrl, apiKey: "k:s", clock: skippingClock(), random: () => 0.5 });
   open.push(job.service, client);
   return { job, client };
 }
@@ -25,6 +21,8 @@ async function collect(events: AsyncIterable<FollowEvent>): Promise<FollowEvent[
   for await (const event of events) told.push(event);
   return told;
 }
+
+type Strategy = NonNullable<FollowOptions["strategy"]>;
 
 /** Runs the job through its life, a step whenever something was read or told. */
 function live(job: FakeJob, client: Client, steps: readonly (() => void)[]): Partial<FollowOptions> {
@@ -37,19 +35,23 @@ function live(job: FakeJob, client: Client, steps: readonly (() => void)[]): Par
   return { onUpdate: () => setImmediate(step) };
 }
 
+/** Follows a job through its life; what is told of it. */
+async function lived(strategy: Strategy, stepsOf: (job: FakeJob) => readonly (() => void)[]): Promise<FollowEvent[]> {
+  const { job, client } = await setUp();
+  return collect(client.follow("job_1", { strategy, ...live(job, client, stepsOf(job)) }));
+}
+
 for (const strategy of ["stream", "poll", "webhook", "auto"] as const) {
   describe(`following by ${strategy}`, () => {
     test("ends with the job as it reads when it completes, whatever its outputs", async () => {
-      const { job, client } = await setUp();
       const outputs = [
         outputItem(),
         outputItem({ status: "FAILED", asset_id: null, error: { code: "MODERATION_FAILED", message: "no" } }),
       ];
-      const options = live(job, client, [
+      const told = await lived(strategy, (job) => [
         () => job.move("IN_PROGRESS"),
         () => job.move("COMPLETED", { outputs, cost: 0.07 }),
       ]);
-      const told = await collect(client.follow("job_1", { strategy, ...options }));
       const end = told.at(-1);
       expect(end).toMatchObject({
         type: "finished",
@@ -64,11 +66,8 @@ for (const strategy of ["stream", "poll", "webhook", "auto"] as const) {
     });
 
     test("ends with the error of a job that failed straight from the queue", async () => {
-      const { job, client } = await setUp();
-      const options = live(job, client, [
-        () => job.move("FAILED", { error: { code: "INTERNAL", message: "broke", retryable: true } }),
-      ]);
-      const told = await collect(client.follow("job_1", { strategy, ...options }));
+      const error = { code: "INTERNAL", message: "broke", retryable: true };
+      const told = await lived(strategy, (job) => [() => job.move("FAILED", { error })]);
       expect(told.at(-1)).toMatchObject({
         type: "finished",
         outcome: "failed",
@@ -85,34 +84,29 @@ for (const strategy of ["stream", "poll", "webhook", "auto"] as const) {
     });
 
     test("ends as unrecognised for a final status that nobody knows", async () => {
-      const { job, client } = await setUp();
-      const options = live(job, client, [() => job.move("IN_PROGRESS"), () => job.move("CANCELLED")]);
-      const told = await collect(client.follow("job_1", { strategy, ...options }));
+      const told = await lived(strategy, (job) => [() => job.move("IN_PROGRESS"), () => job.move("CANCELLED")]);
       expect(told.at(-1)).toMatchObject({ type: "finished", outcome: "unrecognised", job: { status: "CANCELLED" } });
     });
 
     test("tells each log once, in order, and no status that moves back", async () => {
-      const { job, client } = await setUp();
-      const options = live(job, client, [
+      const told = await lived(strategy, (job) => [
         () => job.log(),
         () => job.move("IN_PROGRESS"),
         () => job.log(),
         () => job.log(),
         () => job.move("COMPLETED"),
       ]);
-      const told = await collect(client.follow("job_1", { strategy, ...options }));
       expect(told.flatMap((event) => (event.type === "log" ? [event.log.id] : []))).toEqual([1, 2, 3]);
       const statuses = told.flatMap((event) => (event.type === "status" ? [event.status.status] : []));
       expect(statuses).toEqual(statuses.toSorted((a, b) => b.localeCompare(a)));
     });
 
     test("survives broken connections", async () => {
-      const { job, client } = await setUp();
-      job.breakNext(3);
-      const options = live(job, client, [() => job.breakNext(2), () => job.move("COMPLETED")]);
-      expect((await collect(client.follow("job_1", { strategy, ...options }))).at(-1)).toMatchObject({
-        outcome: "completed",
+      const told = await lived(strategy, (job) => {
+        job.breakNext(3);
+        return [() => job.breakNext(2), () => job.move("COMPLETED")];
       });
+      expect(told.at(-1)).toMatchObject({ outcome: "completed" });
     });
 
     test("throws NOT_FOUND for a job that cannot be read", async () => {

@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -9,6 +7,7 @@ import { startLocalService } from "../../../src/local-service/index.ts";
 import { jobBody } from "../../support/fake-service.ts";
 import { type PassingAnswer, startProxy } from "../../support/proxy.ts";
 import { signedHeaders, signingKey } from "../../support/signed-webhook.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const postcard = pipeline("postcard", {
   input: z.object({}),
@@ -57,7 +56,7 @@ function rewrite(answer: PassingAnswer): void {
 test.for(["3.9", "today"] as const)(
   "a service as of %s that adds fields, leaves known ones null and names unknown members is planned with, run, resumed and read to the end",
   async (asOf) => {
-    const folder = mkdtempSync(join(tmpdir(), "newer-service-"));
+    const folder = newFolder();
     const service = await startLocalService({ renderer: "stub", asOf });
     onTestFinished(() => service.close());
     const proxy = await startProxy(service.baseUrl, { fault: () => ({ type: "rewrite", rewrite }) });

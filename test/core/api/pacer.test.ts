@@ -96,11 +96,8 @@ test("a reset instant is read on the service's clock", async () => {
 test("an answer that says nothing remains is obeyed before any refusal", async () => {
   const { clock, started, send, answer } = setUp();
   void send("a");
-  await answer("a", {
-    kind: "answer",
-    status: 200,
-    headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(clock.now() / 1000 + 9) },
-  });
+  const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(clock.now() / 1000 + 9) };
+  await answer("a", { ...good, headers });
   void send("b");
   await clock.advance(8_000);
   expect(started).toEqual(["a"]);

@@ -1,17 +1,15 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, createClient, DownloadError } from "../../../src/core/api/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 /** `/5` redirects five times, to a relative and an absolute address by turns; `/to?…` to wherever is asked. */
 let service: FakeService;
 let client: Client;
-let folder: string;
+const folder = newFolder();
 beforeAll(async () => {
-  folder = await fastFolder("redirects-");
   service = await fakeService(({ path }, answer) => {
     const { origin } = service;
     const url = new URL(path, origin);
@@ -25,7 +23,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.close();
   await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const fetched = (path: string) => client.download(`${service.origin}${path}`, join(folder, "output"));

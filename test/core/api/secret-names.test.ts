@@ -5,18 +5,8 @@ import { credentialsIn } from "../../../src/core/kit/known-secrets.ts";
 const SECRET = "hunter2-Hunter2";
 
 test.each([
-  ...[
-    "accessToken",
-    "authToken",
-    "csrfToken",
-    "csrf_token",
-    "api-key",
-    "API_KEY",
-    "apikey",
-    "pwd",
-    "DB_PWD",
-    "passphrase",
-  ],
+  ...["accessToken", "authToken", "csrfToken", "csrf_token", "api-key", "API_KEY", "apikey", "pwd", "DB_PWD"],
+  ...["passphrase", "Authorization"],
   ...["clientSecret", "private-key", "signingKey", "X-Auth", "Set-Cookie", "sessionId", "db_password", "credentials"],
 ])("a field named %s is out, whatever its value is", (name) => {
   for (const value of [SECRET, [SECRET], { any: { depth: SECRET } }, 4_815_162_342]) {
@@ -25,15 +15,8 @@ test.each([
 });
 
 test("what only resembles such a name stays", () => {
-  const usage = {
-    max_tokens: 512,
-    prompt_tokens: 3,
-    keyframe: "a",
-    monkey: "b",
-    authors: ["c"],
-    passed: true,
-    secret: null,
-  };
+  const names = { keyframe: "a", monkey: "b", authors: ["c"], passed: true, secret: null };
+  const usage = { max_tokens: 512, prompt_tokens: 3, ...names };
   expect(withoutSecrets(usage)).toEqual(usage);
 });
 
@@ -55,6 +38,10 @@ test.each([
     `-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${SECRET}\n-----END RSA PRIVATE KEY-----`,
   ],
   ["a private key that was cut", `-----BEGIN PRIVATE KEY-----\n${SECRET}`],
+  ["OpenAI's keys", "sk-proj-hunter2Hunter2abcdef"],
+  ["Amazon's keys", "AKIAHUNTER2HUNTER200"],
+  ["a JSON web token", "eyJhunter2Hunter2.hunter2Hunter2.hunter2Hunter2"],
+  ["GitHub's tokens", "ghp_hunter2Hunter2abcdefghijklmnop"],
   ["GitHub's new tokens", "github_pat_11ABCDEFG0hunter2Hunter2_abcdefghijkl"],
   ["GitLab's tokens", "glpat-hunter2Hunter2abcdef"],
   ["npm's tokens", "npm_hunter2Hunter2abcdefghijklmnop"],
@@ -76,12 +63,8 @@ test("of a request every header is a credential but those that are known to be n
   const basic = Buffer.from(`me:${SECRET}`).toString("base64");
   const headers = {
     ...{ accept: "*/*", "User-Agent": "x/1", "content-type": "a/b", "x-stainless-os": "Linux", cookie: "a=b" },
-    ...{
-      authorization: `Basic ${basic}`,
-      "api-key": "k-12345678",
-      "x-auth-token": "t-12345678",
-      "x-of-ours": "o-12345678",
-    },
+    ...{ authorization: `Basic ${basic}`, "api-key": "k-12345678" },
+    ...{ "x-auth-token": "t-12345678", "x-of-ours": "o-12345678" },
   };
   expect(credentialsIn(headers)).toEqual([basic, `me:${SECRET}`, "k-12345678", "t-12345678", "o-12345678"]);
   expect(credentialsIn({ Authorization: `Digest username="me", response="r-12345678"` })).toContain("r-12345678");

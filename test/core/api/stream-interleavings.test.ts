@@ -22,14 +22,7 @@ const broken = fc.record({
   end: fc.constantFrom("clean", "drain", "reset", "silent", "refused", "unreachable"),
 });
 
-interface Connection {
-  readonly replay: number;
-  readonly twice: boolean;
-  readonly share: number;
-  readonly pieces: number;
-  readonly end: string;
-}
-
+type Connection = typeof broken extends fc.Arbitrary<infer T> ? T : never;
 type PiecesOf = (after: number, plan: Connection) => readonly Buffer[];
 
 const whole: Connection = { replay: 2, twice: true, share: 100, pieces: 5, end: "clean" };

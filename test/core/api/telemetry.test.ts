@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Attributes, type Span, trace } from "@opentelemetry/api";
 import { afterEach, expect, test } from "vitest";
@@ -7,6 +5,7 @@ import type { Logger } from "../../../src/core/api/index.ts";
 import { createRedactor, redactingLogger } from "../../../src/core/api/redactor.ts";
 import { clientSetup } from "../../support/client-setup.ts";
 import { ack, failure, hangUp, jobBody, json, outputItem } from "../../support/fake-service.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const setUp = clientSetup();
 afterEach(() => trace.disable());
@@ -53,33 +52,20 @@ test("submit, follow and download are spans with codes and ids, each ended once"
     json(200, jobBody("COMPLETED")),
     (_request, response) => void response.end("bytes"),
   ]);
-  const folder = await mkdtemp(join(tmpdir(), "showrunner-spans-"));
   await client.submit({ model: "m", input: {}, idempotencyKey: "k" });
   await client.submit({ model: "m", input: {}, idempotencyKey: "k" }).catch(() => {});
   client.notify("job_1");
   for await (const _event of client.follow("job_1", { strategy: "webhook" }));
-  await client.download(`${service.origin}/asset?signature=hidden`, join(folder, "a"));
-  await rm(folder, { recursive: true });
+  await client.download(`${service.origin}/asset?signature=hidden`, join(newFolder(), "a"));
+  const span = (name: string, attributes: object, status = 0) => {
+    return { name: `showrunner.${name}`, attributes, status, ended: 1 };
+  };
+  const [model, jobId] = [{ "showrunner.model": "m" }, { "showrunner.job_id": "job_1" }];
   expect(spans).toEqual([
-    {
-      name: "showrunner.submit",
-      attributes: { "showrunner.model": "m", "showrunner.job_id": "job_1", "showrunner.replayed": false },
-      status: 0,
-      ended: 1,
-    },
-    {
-      name: "showrunner.submit",
-      attributes: { "showrunner.model": "m", "error.type": "INVALID_ARGUMENT" },
-      status: 2,
-      ended: 1,
-    },
-    {
-      name: "showrunner.follow",
-      attributes: { "showrunner.job_id": "job_1", "showrunner.strategy": "webhook", "showrunner.outcome": "completed" },
-      status: 0,
-      ended: 1,
-    },
-    { name: "showrunner.download", attributes: {}, status: 0, ended: 1 },
+    span("submit", { ...model, ...jobId, "showrunner.replayed": false }),
+    span("submit", { ...model, "error.type": "INVALID_ARGUMENT" }, 2),
+    span("follow", { ...jobId, "showrunner.strategy": "webhook", "showrunner.outcome": "completed" }),
+    span("download", {}),
   ]);
   expect(JSON.stringify(spans)).not.toContain("hidden");
 });
@@ -95,15 +81,15 @@ test("neither the secret nor a presigned query reaches the logger or an error's 
       failure(403, "PERMISSION_DENIED"),
       json(200, jobBody("COMPLETED", { outputs: [outputItem()] })),
     ],
-    {
-      logger,
-      apiKey: "key_1:s3cr3t-part",
-    },
+    { logger, apiKey: "key_1:s3cr3t-part" },
   );
   const errors = [
     await client.submit({ model: "m", input: {}, idempotencyKey: "k" }).catch((error) => error),
     await client
-      .download({ jobId: "job_1", outputIndex: 0, url: `${service.origin}/x?sig=pr3signed` }, join(tmpdir(), "never"))
+      .download(
+        { jobId: "job_1", outputIndex: 0, url: `${service.origin}/x?sig=pr3signed` },
+        join(newFolder(), "never"),
+      )
       .catch((error) => error),
   ];
   expect(lines.length).toBeGreaterThan(0);
@@ -115,12 +101,9 @@ test("neither the secret nor a presigned query reaches the logger or an error's 
 
 test("a logger gets fields cleaned at any depth", () => {
   const seen: unknown[] = [];
-  const logger: Logger = {
-    debug: (fields, message) => void seen.push(fields, message),
-    info: () => {},
-    warn: () => {},
-    error: () => {},
-  };
+  const ignore = () => {};
+  const debug = (fields: unknown, message: string) => void seen.push(fields, message);
+  const logger: Logger = { debug, info: ignore, warn: ignore, error: ignore };
   const url = "https://x.example/a/b?token=1#2";
   redactingLogger(logger, createRedactor("id:a-secret-part")).debug(
     { url, deep: [{ key: "Bearer id:a-secret-part" }], error: new Error(`at ${url}`), count: 3 },

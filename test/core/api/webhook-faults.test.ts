@@ -1,16 +1,15 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, afterEach, expect, test } from "vitest";
 import {
-  type Client,
   createClient,
   createWebhookHandler,
   type FollowEvent,
   type WebhookEvent,
   type WebhookHandlerOptions,
 } from "../../../src/core/api/index.ts";
-import { type FaultRule, type LocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { type FaultRule, startLocalService } from "../../../src/local-service/index.ts";
+import { listen } from "../../support/listen.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { watchLeftovers } from "./support/leftovers.ts";
 
@@ -21,22 +20,8 @@ afterEach(async () => {
 });
 afterAll(() => leftovers.stop());
 
-interface Scene {
-  readonly service: LocalService;
-  readonly client: Client;
-  readonly clock: SimulatedClock;
-  readonly url: string;
-  readonly handled: readonly WebhookEvent[];
-  /** Statuses that the receiver answered, in their order. */
-  readonly answers: readonly number[];
-  answered(count: number): Promise<void>;
-}
-
 /** A service held by hand, a client that waits for webhooks only, and a receiver of the real handler between them. */
-async function setUp(
-  faults: readonly FaultRule[],
-  onEvent: WebhookHandlerOptions["onEvent"] = () => {},
-): Promise<Scene> {
+async function setUp(faults: readonly FaultRule[], onEvent: WebhookHandlerOptions["onEvent"] = () => {}) {
   const service = await startLocalService({ renderer: "stub" });
   service.clock.manual();
   service.faults(faults);
@@ -53,33 +38,31 @@ async function setUp(
       handled.push(event);
     },
   });
-  const receiver = createServer(
-    getRequestListener(async (request) => {
-      const response = await handler(request);
-      answers.push(response.status);
-      for (const tell of waiting) tell();
-      return response;
-    }),
+  const { origin, close } = await listen(
+    createServer(
+      getRequestListener(async (request) => {
+        const response = await handler(request);
+        answers.push(response.status);
+        for (const tell of waiting) tell();
+        return response;
+      }),
+    ),
   );
-  receiver.listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  const address = receiver.address();
-  const port = typeof address === "object" && address ? address.port : 0;
   open.push(async () => {
     await client.close();
     await leftovers.expectNone(service.port, clock);
     await service.close();
-    receiver.closeAllConnections();
-    await new Promise((resolve) => receiver.close(resolve));
+    await close();
   });
   return {
     service,
     client,
     clock,
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `${origin}/hook`,
     handled,
+    /** Statuses that the receiver answered, in their order. */
     answers,
-    async answered(count) {
+    async answered(count: number) {
       while (answers.length < count) {
         await new Promise<void>((resolve) => waiting.add(resolve));
         waiting.clear();
@@ -87,6 +70,8 @@ async function setUp(
     },
   };
 }
+
+type Scene = Awaited<ReturnType<typeof setUp>>;
 
 async function submitted({ client, url }: Scene, prompt: string) {
   return client.submit({ model: "image-1", input: { prompt }, idempotencyKey: prompt, webhook: url });
