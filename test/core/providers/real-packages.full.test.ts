@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import type { Pipeline } from "../../../src/index.ts";
 import { describeNeeding } from "../../support/absence.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { type Model, realModels } from "./support/models.ts";
 import { lacksPackages, Providers, type Trouble } from "./support/providers.ts";
 
@@ -23,27 +23,17 @@ const OFFERED = [
 ] as const;
 type Name = (typeof OFFERED)[number][0];
 
+const FLAGGED = "flagged by a content checker";
 /** How each provider refuses what it finds indecent. */
 const MODERATED: Readonly<Record<string, { readonly status: number; readonly body: object }>> = {
-  fal: {
-    status: 422,
-    body: {
-      detail: [{ loc: ["body", "prompt"], msg: "flagged by a content checker", type: "content_policy_violation" }],
-    },
-  },
-  replicate: { status: 422, body: { title: "Input", detail: "flagged by a content checker", status: 422 } },
+  fal: { status: 422, body: { detail: [{ loc: ["body", "prompt"], msg: FLAGGED, type: "content_policy_violation" }] } },
+  replicate: { status: 422, body: { title: "Input", detail: FLAGGED, status: 422 } },
   openai: {
     status: 400,
-    body: {
-      error: {
-        message: "flagged by a content checker",
-        type: "image_generation_user_error",
-        code: "moderation_blocked",
-      },
-    },
+    body: { error: { message: FLAGGED, type: "image_generation_user_error", code: "moderation_blocked" } },
   },
-  elevenlabs: { status: 400, body: { error: { message: "flagged by a content checker", code: 400 } } },
-  gateway: { status: 400, body: { error: { message: "flagged by a content checker", type: "invalid_request_error" } } },
+  elevenlabs: { status: 400, body: { error: { message: FLAGGED, code: 400 } } },
+  gateway: { status: 400, body: { error: { message: FLAGGED, type: "invalid_request_error" } } },
 };
 
 describeNeeding(lacksPackages())("With the packages of AI SDK's providers,", () => {
@@ -58,21 +48,15 @@ describeNeeding(lacksPackages())("With the packages of AI SDK's providers,", () 
   afterAll(() => providers.close());
 
   const asking = (name: Name): Pipeline =>
-    pipeline("asking", {
-      input: z.object({}),
-      build({ generate }) {
-        const input = name.endsWith("speech") ? { text: "The boat leaves." } : { prompt: "a red boat" };
-        return { made: generate("made", models[name] as never, input as never, { maxCost: "0.50" }) };
-      },
+    pipelineOf("asking", ({ generate }) => {
+      const input = name.endsWith("speech") ? { text: "The boat leaves." } : { prompt: "a red boat" };
+      return { made: generate("made", models[name] as never, input as never, { maxCost: "0.50" }) };
     });
 
-  async function ran(
-    name: Name,
-  ): Promise<{ readonly result: RunResult; readonly journal: string; readonly ms: number }> {
+  async function ran(name: Name) {
     const world = await openFakeShow({ inside: [providers.origin] });
     const beganAt = world.clock.now();
-    const handle = await world.show.run(asking(name), {}, { id: "x", outDir: world.outDir });
-    const result = await during(world.clock, handle.result());
+    const result = await world.run(asking(name));
     const ms = world.clock.now() - beganAt;
     return { result, journal: JSON.stringify(await world.journal.read("x")), ms };
   }
@@ -108,7 +92,7 @@ describeNeeding(lacksPackages())("With the packages of AI SDK's providers,", () 
       troubled(1, MODERATED[name.split(" ")[0]!]!);
       const { result } = await ran(name);
       expect(result, JSON.stringify(result.report.steps)).toMatchObject({ status: "failed", ...nothingSpent });
-      expect(result.report.steps[0]!.reason).toContain("flagged by a content checker");
+      expect(result.report.steps[0]!.reason).toContain(FLAGGED);
       expect(providers.asked).toHaveLength(1);
     });
 

@@ -1,12 +1,11 @@
 import { createServer } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { z } from "zod";
 import type { VideoModel } from "../../../src/core/plan/kinds/generate.ts";
 import { providerOf } from "../../../src/core/providers.ts";
-import { pipeline } from "../../../src/index.ts";
 import { describeNeeding } from "../../support/absence.ts";
-import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 import { type Listening, listen } from "../../support/listen.ts";
+import { pipelineOf } from "../../support/pipelines.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 import { lacksPackages } from "./support/providers.ts";
 import { AskedPackage, OUTCOMES, PACKAGES_ASKED, STATUS_ANSWERS } from "./support/status-answers.ts";
@@ -42,17 +41,13 @@ describeNeeding(lacksPackages())("With the real packages,", () => {
 
     async function ran(asked: AskedPackage, model: VideoModel, attempts: number) {
       const world = await openFakeShow({ inside: [films.origin] });
-      const boat = pipeline("boat", {
-        input: z.object({}),
-        build: ({ generate }) => ({
-          film: generate("film", model as never, { prompt: "a boat" } as never, { maxCost: "0.50", attempts }),
-        }),
-      });
+      const boat = pipelineOf("boat", ({ generate }) => ({
+        film: generate("film", model as never, { prompt: "a boat" } as never, { maxCost: "0.50", attempts }),
+      }));
       const beganAt = world.clock.now();
       const { answer } = asked;
       asked.answer = () => (world.clock.now() - beganAt < AWAY_MS ? answer() : "succeeded");
-      const handle = await world.show.run(boat, {}, { id: "x", outDir: world.outDir });
-      return during(world.clock, handle.result(), 5_000);
+      return world.run(boat, {}, {}, 5_000);
     }
 
     test.each(NOT_FAILED)(
