@@ -1,6 +1,5 @@
-import { lstatSync, mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -8,8 +7,9 @@ import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { ForbiddenFileError, openNamedFile } from "../../../src/core/engine/media/open-file.ts";
 import { file, pipeline } from "../../../src/index.ts";
 import { startDashboard } from "../../../src/studio/dashboard/index.ts";
-import { during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { type Listening, listen } from "../../support/listen.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 let server: Listening;
@@ -17,13 +17,14 @@ let port = 0;
 const seen: string[] = [];
 
 beforeAll(async () => {
-  const inner = createServer((request, response) => {
-    seen.push(`${request.headers.host}${request.url}`);
-    const to = new URL(request.url ?? "/", "http://x").searchParams.get("to");
-    if (to !== null) response.writeHead(302, { location: to }).end();
-    else response.end(PIXEL);
-  });
-  server = await listen(inner);
+  server = await listen(
+    createServer((request, response) => {
+      seen.push(`${request.headers.host}${request.url}`);
+      const to = new URL(request.url ?? "/", "http://x").searchParams.get("to");
+      if (to !== null) response.writeHead(302, { location: to }).end();
+      else response.end(PIXEL);
+    }),
+  );
   ({ port } = server);
 });
 afterAll(() => server.close());
@@ -77,7 +78,6 @@ describe("an address that only an input names", () => {
   });
 
   test("is not read where a value leads to it", async () => {
-    const world = await openFakeShow();
     const grown = pipeline("grown", {
       input: z.object({ image: z.string() }),
       build({ input, task, expand }) {
@@ -86,8 +86,7 @@ describe("an address that only an input names", () => {
         return { all };
       },
     });
-    const started = await world.show.run(grown, { image: `http://127.0.0.1:${port}/a.png` }, { outDir: world.outDir });
-    const { report } = await during(world.clock, started.result());
+    const { report } = await (await openFakeShow()).run(grown, { image: `http://127.0.0.1:${port}/a.png` });
     expect(report.steps.find(({ path }) => path === "all")?.reason).toContain("is not a public address");
     expect(seen).toEqual([]);
   });
@@ -114,13 +113,12 @@ describe("an address that only an input names", () => {
       expect.stringContaining("URLs cannot be fetched"),
     ]);
     expect(seen.filter((one) => one.startsWith("localhost"))).toEqual([]);
-    const loop = await problemsOf(to("/from?to=%2Ffrom"), { inside });
-    expect(loop).toEqual([]);
+    expect(await problemsOf(to("/from?to=%2Ffrom"), { inside })).toEqual([]);
   });
 });
 
 describe("a file that only an input names", () => {
-  const root = mkdtempSync(join(tmpdir(), "showrunner-named-"));
+  const root = newFolder();
   const folder = join(root, "allowed");
   const secret = join(root, "secret.png");
   mkdirSync(folder);

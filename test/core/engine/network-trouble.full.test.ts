@@ -1,13 +1,12 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, type RunResult } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type HardPath, hardPath, type PathState } from "../../support/hard-path.ts";
 import { pipelineOf } from "../../support/pipelines.ts";
 import { skippingClock } from "../../support/simulated-clock.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const MINUTE_MS = 60_000;
 const GIVE_UP_MS = 10_000;
@@ -24,9 +23,8 @@ const STEPS = 6;
 
 let service: LocalService;
 let path: HardPath;
-let folder: string;
+const folder = newFolder();
 beforeAll(async () => {
-  folder = await fastFolder("network-");
   const rateLimit = { requests: 1_000_000, windowMs: MINUTE_MS };
   service = await startLocalService({ renderer: "stub", balance: 1000, rateLimit, dataDir: join(folder, "service") });
   path = await hardPath(service.baseUrl);
@@ -34,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await path.close();
   await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** A run on a machine of its own, whose clock may be off. */

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -19,6 +18,7 @@ import { createMemoryJournal, type Pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, isFull, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { jsonOf, type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { holder, nobodyIsDead, planned, started } from "../journal/samples.ts";
 
 /** An address with a secret in it. */
@@ -36,6 +36,14 @@ async function ran(world: FakeShow, of: Pipeline = gated) {
   return result;
 }
 
+/** What is sent of a run that waits, and the key that it is signed with. */
+async function told(receiver: Receiver) {
+  const world = await openFakeShow({ notify: hookOf(receiver) });
+  const publicKey = await world.show.notifications.publicKey();
+  await ran(world);
+  return { world, publicKey };
+}
+
 function verified(one: Received, publicKey: string) {
   const now = Number(one.headers["x-showrunner-webhook-timestamp"]) * 1000;
   return verifyNotification({ headers: one.headers, body: one.body, publicKey, now });
@@ -44,9 +52,7 @@ function verified(one: Received, publicKey: string) {
 describe("somebody is told by a signed webhook", () => {
   test("that a step waits for them, with the question and the command that answers", async () => {
     await using receiver = await startReceiver();
-    const world = await openFakeShow({ notify: hookOf(receiver) });
-    const publicKey = await world.show.notifications.publicKey();
-    await ran(world);
+    const { world, publicKey } = await told(receiver);
     expect(receiver.received).toHaveLength(1);
     const [one] = receiver.received;
     const verdict = verified(one!, publicKey);
@@ -62,44 +68,33 @@ describe("somebody is told by a signed webhook", () => {
     expect(await world.journal.notices()).toEqual([]);
   });
 
-  test("that it finished, or failed", async () => {
-    for (const [fails, event] of [
-      [false, "run.finished"],
-      [true, "run.failed"],
-    ] as const) {
-      await using receiver = await startReceiver();
-      const plain = pipelineOf("plain", ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }));
-      const refusal = { code: "INVALID_ARGUMENT", retryable: false };
-      const world = await openFakeShow({ notify: hookOf(receiver), ...(fails && { fails: () => refusal }) });
-      await ran(world, plain);
-      expect(receiver.received.map(jsonOf).map((json) => [json.event, json.status])).toEqual([
-        [event, fails ? "failed" : "succeeded"],
-      ]);
-    }
+  test.each([
+    ["finished", "succeeded", {}],
+    ["failed", "failed", { fails: () => ({ code: "INVALID_ARGUMENT", retryable: false }) }],
+  ])("that it %s", async (event, status, more) => {
+    await using receiver = await startReceiver();
+    const plain = pipelineOf("plain", ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }));
+    await ran(await openFakeShow({ notify: hookOf(receiver), ...more }), plain);
+    expect(receiver.received.map(jsonOf)).toMatchObject([{ event: `run.${event}`, status }]);
   });
 
   test("with our own check of the service's webhooks, which refuses nothing but the body's shape", async () => {
     await using receiver = await startReceiver();
-    const world = await openFakeShow({ notify: hookOf(receiver) });
-    const publicKey = await world.show.notifications.publicKey();
-    await ran(world);
+    const { publicKey } = await told(receiver);
     const [{ headers, body }] = receiver.received as [Received];
     const now = Number(headers["x-showrunner-webhook-timestamp"]) * 1000;
     expect(verifyWebhook({ headers, body, publicKey, now })).toEqual({ ok: false, reason: "malformed-body" });
     const changed = Buffer.from(body.toString("utf8").replace("ad-42", "ad-43"));
     expect(verifyNotification({ headers, body: changed, publicKey, now }).ok).toBe(false);
-    expect(verifyNotification({ headers, body, publicKey, now: now + 300_001 })).toEqual({
-      ok: false,
-      reason: "stale",
-    });
+    const late = { headers, body, publicKey, now: now + 300_001 };
+    expect(verifyNotification(late)).toEqual({ ok: false, reason: "stale" });
   });
 
   test("again after every failure, under the same id, until it is acknowledged", async () => {
     await using receiver = await startReceiver((index) => [500, 302, 204][index]!);
     const world = await openFakeShow({ notify: hookOf(receiver) });
     await world.run(gated, {}, { id: "ad-42" });
-    const third = receiver.arrived(3);
-    await during(world.clock, third);
+    await during(world.clock, receiver.arrived(3));
     const ids = receiver.received.map(({ headers }) => headers["x-showrunner-webhook-id"]);
     expect(new Set(ids).size).toBe(1);
     expect(receiver.received.map(({ headers }) => headers["x-showrunner-webhook-attempt"])).toEqual(["1", "2", "3"]);
@@ -130,7 +125,7 @@ test("without targets nothing is sent, and the outbox stays empty", async () => 
 });
 
 test("a command gets the news on its stdin, its arguments without a shell, and no secret of the environment", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "notify-"));
+  const folder = newFolder();
   const file = join(folder, "told.json");
   const script =
     "const [, file, odd] = process.argv; let text = ''; process.stdin.on('data', (piece) => (text += piece));" +
@@ -152,7 +147,7 @@ test("a command gets the news on its stdin, its arguments without a shell, and n
 
 describe("the signing key", () => {
   test("is created once, beside the journal, for its owner only, however many callers there are", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "notify-"));
+    const folder = newFolder();
     const journal = join(folder, "deep/journal.db");
     const asked = Array.from({ length: 8 }, () => openNotifications({ journal, env: {} }).publicKey());
     expect(new Set(await Promise.all(asked)).size).toBe(1);
@@ -162,7 +157,7 @@ describe("the signing key", () => {
   });
 
   test("may be given by the environment, and is never written then", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "notify-"));
+    const folder = newFolder();
     const options = { journal: join(folder, "journal.db") };
     const env = { SHOWRUNNER_NOTIFY_KEY: Buffer.alloc(32, 7).toString("base64") };
     const key = await openNotifications({ ...options, env }).publicKey();

@@ -12,6 +12,16 @@ const empties = [
   ["what is no film", { videos: [video(new TextEncoder().encode("<html>Sign in</html>"))] }],
 ] as const;
 
+const nothingMade = { status: "completed", videos: [] };
+const LEFT = { status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } };
+
+/** A provider that says this of its operation. */
+function saying(status: object): MockProvider {
+  const provider = new MockProvider();
+  provider.status = () => status as never;
+  return provider;
+}
+
 // What is measured in a thread takes real time, in which simulated time would pass.
 test.each(empties.slice(0, 3))(
   "an operation that is completed with %s for a moment is asked again",
@@ -27,11 +37,10 @@ test.each(empties.slice(0, 3))(
 );
 
 test.each(empties)("one that stays completed with %s is left to a person, with its hold", async (_, said) => {
-  const provider = new MockProvider();
-  provider.status = () => ({ status: "completed", ...said });
+  const provider = saying({ status: "completed", ...said });
   const world = await openFakeShow();
   const result = await world.run(filmBy(provider));
-  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  expect(result).toMatchObject(LEFT);
   expect(result.report.next?.command).toBe("showrunner adopt x film");
   const asked = provider.asked;
   // A resume asks once more, to no avail, and says the same.
@@ -48,8 +57,7 @@ test.each(empties)("one that stays completed with %s is left to a person, with i
 });
 
 test("an operation that was left to a person and ended after all is found by a resume", async () => {
-  const provider = new MockProvider();
-  provider.status = () => ({ status: "completed", videos: [] });
+  const provider = saying(nothingMade);
   const world = await openFakeShow();
   expect(await world.run(filmBy(provider))).toMatchObject({ status: "paused" });
   provider.status = null;
@@ -61,18 +69,15 @@ test("an operation that was left to a person and ended after all is found by a r
 });
 
 test("an operation that was left to a person waits for no code: a resume without its model says the same", async () => {
-  const provider = new MockProvider();
-  provider.status = () => ({ status: "completed", videos: [] });
+  const provider = saying(nothingMade);
   const film = filmBy(provider);
   const world = await openFakeShow();
-  const unresolved = { status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } };
-  expect(await world.run(film)).toMatchObject(unresolved);
-  expect(await world.resume()).toMatchObject(unresolved);
+  expect(await world.run(film)).toMatchObject(LEFT);
+  expect(await world.resume()).toMatchObject(LEFT);
 });
 
 test("in slices, too, an operation that was left to a person waits for no code", async () => {
-  const provider = new MockProvider();
-  provider.status = () => ({ status: "completed", videos: [] });
+  const provider = saying(nothingMade);
   const film = filmBy(provider);
   const { show, clock, outDir } = await openFakeShow();
   await show.start(film, {}, { id: "x", outDir });
@@ -103,13 +108,12 @@ test("an error of what was accepted more than a day ago is no proof that it fail
     return laterMs === 0 ? { status: "pending" } : { status: "error", error: "no such operation" };
   };
   const result = await world.run(filmBy(provider));
-  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  expect(result).toMatchObject(LEFT);
 });
 
 test("a doubt that was dated by a clock a day ahead is believed two minutes after it was set right", async () => {
   const provider = new MockProvider();
-  const world = await openFakeShow();
-  const { clock } = world;
+  const { clock, run } = await openFakeShow();
   const right = clock.now.bind(clock);
   let aheadMs = 26 * 3_600_000;
   clock.now = () => right() + aheadMs;
@@ -118,7 +122,7 @@ test("a doubt that was dated by a clock a day ahead is believed two minutes afte
     return { status: "error", error: "the film failed" };
   };
   const startedAt = right();
-  expect(await world.run(filmBy(provider))).toMatchObject({ status: "failed" });
+  expect(await run(filmBy(provider))).toMatchObject({ status: "failed" });
   expect(right() - startedAt).toBeLessThan(3_600_000);
 });
 
@@ -131,7 +135,7 @@ test("an operation that cannot be written down is as good as none: a person deci
     film: generate("film", model, { prompt: "a red boat" }, { maxCost: "0.50" }),
   }));
   const result = await (await openFakeShow()).run(show);
-  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  expect(result).toMatchObject(LEFT);
   expect(provider.asked).toBe(0);
 });
 
@@ -210,8 +214,7 @@ describe("an error of a moment is not believed for the time that the clock says 
     ["in slices that come late", { lateMs: 10 * 60_000 }],
     ["in slices that know nothing of each other", { anew: true }],
   ])("and one that stays is believed %s", async (_, how) => {
-    const provider = new MockProvider();
-    provider.status = () => error;
+    const provider = saying(error);
     const { status, world } = await sliced(provider, how);
     expect(status).toBe("failed");
     expect(provider.asked).toBeLessThan(20);
@@ -220,11 +223,9 @@ describe("an error of a moment is not believed for the time that the clock says 
   });
 
   test("and one that stays is believed where each process asks once an hour", async () => {
-    const provider = new MockProvider();
-    provider.status = () => error;
-    const world = await openFakeShow();
-    const { clock, show } = world;
-    let run = await show.run(filmBy(provider), {}, { id: "x", outDir: world.outDir });
+    const provider = saying(error);
+    const { clock, show, outDir } = await openFakeShow();
+    let run = await show.run(filmBy(provider), {}, { id: "x", outDir });
     let [ended, stops] = ["", 0];
     while (ended !== "failed" && stops++ < 20) {
       const { asked } = provider;

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -11,6 +10,7 @@ import { createMemoryJournal, pipeline } from "../../../src/index.ts";
 import { lacksLinux, testNeeding } from "../../support/absence.ts";
 import { during, models, openFakeShow } from "../../support/engine.ts";
 import { noSmallDisk, smallDisk } from "../../support/small-disk.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const one = pipeline("one", {
   input: z.object({ look: z.string() }),
@@ -40,13 +40,12 @@ test("Two runs with one folder keep their files and manifests apart, and say whe
 
 test("Without manifests, files of another run, or of somebody else, are not written over, and a rerun's own are", async () => {
   const { show, clock, outDir } = await openFakeShow();
-  const take = (id: string, look: string, rerun = false) =>
-    during(
-      clock,
-      (rerun ? show.resume(id, { rerun: ["face"] }) : show.run(one, { look }, { id, outDir, manifests: false })).then(
-        (run) => run.result(),
-      ),
-    );
+  const take = async (id: string, look: string, rerun = false) => {
+    const begun = rerun
+      ? show.resume(id, { rerun: ["face"] })
+      : show.run(one, { look }, { id, outDir, manifests: false });
+    return during(clock, (await begun).result());
+  };
   const bytes = (file: string) => readFileSync(join(outDir, file));
   await take("a", "grey");
   const first = bytes("face.png");
@@ -74,7 +73,7 @@ test("Files that were removed after the end come back with a resume, at no cost"
 });
 
 test("A project that was moved takes its out folder along: the old one is not made again", async () => {
-  const base = mkdtempSync(join(tmpdir(), "moved-"));
+  const base = newFolder();
   const [old, now] = [join(base, "old"), join(base, "now")];
   const at = (folder: string) => openSqliteJournal(join(folder, ".showrunner/journal.db"));
   const [first, second] = [join(old, "out/a"), join(now, "out/a")];
@@ -119,7 +118,7 @@ async function refusal(outDir: string): Promise<string> {
 }
 
 test("A folder that cannot be made is refused with the true reason", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "no-out-"));
+  const folder = newFolder();
   const [link, file] = [join(folder, "link"), join(folder, "file")];
   symlinkSync(join(folder, "nowhere"), link);
   writeFileSync(file, "");

@@ -1,20 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
-import { createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
+import { createMemoryJournal, type OpenOptions, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
 import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { overriding } from "../../support/overriding.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "overspend-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
-const longMs = 300_000;
 const schedules = isFull ? 100 : 3;
 const priceMicros = 70_000;
 const affordable = 73;
@@ -44,29 +41,25 @@ function seeds(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-test(
-  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules [budgets] [G20]`,
-  async () => {
-    for (const seed of seeds(schedules)) {
-      const next = chance(seed);
-      const { paidService, clock, run, resume } = await openFakeShow({
-        sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
-        priceMicros: () => null,
-      });
-      const concurrency = 1 + Math.floor(next() * 200);
-      // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
-      const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
-      await run(pictures, { count: 200 }, beforeAll);
-      expect(paidService.submits).toBe(0);
-      const result = await resume({ budget: enough });
-      expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
-      expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
-      expect(paidService.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
-      expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
-    }
-  },
-  longMs,
-);
+test(`200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules [budgets] [G20]`, async () => {
+  for (const seed of seeds(schedules)) {
+    const next = chance(seed);
+    const { paidService, clock, run, resume } = await openFakeShow({
+      sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
+      priceMicros: () => null,
+    });
+    const concurrency = 1 + Math.floor(next() * 200);
+    // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
+    const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
+    await run(pictures, { count: 200 }, beforeAll);
+    expect(paidService.submits).toBe(0);
+    const result = await resume({ budget: enough });
+    expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
+    expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
+    expect(paidService.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
+    expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
+  }
+}, 300_000);
 
 describe("What does not fit while a dearer guess is reserved", () => {
   /** The chat may cost fifty cents and costs a tenth of one; two pictures of ten cents want room too. */
@@ -81,12 +74,14 @@ describe("What does not fit while a dearer guess is reserved", () => {
     return {};
   });
 
-  test("waits for the bill under a budget, rather than pause [G20]", async () => {
+  test.each([
+    ["waits for the bill under a budget, rather than pause [G20]", "0.55", ["succeeded", undefined, 3]],
+    ["pauses where no bill could be small enough", "0.15", ["paused", "budget", 0]],
+  ])("%s", async (_, budget, expected) => {
     const { paidService, run, resume } = await openFakeShow({ says: () => "words" });
-    const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
-    await run(part, {}, later);
-    const done = await resume({ budget: "0.55" });
-    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
+    await run(part, {}, { budget: "1", signal: AbortSignal.abort() });
+    const { status, pause } = await resume({ budget });
+    expect([status, pause?.reason, paidService.jobs.size + paidService.chats.size]).toEqual(expected);
   });
 
   test("waits likewise within a part of a pipeline, rather than fail", async () => {
@@ -96,23 +91,8 @@ describe("What does not fit while a dearer guess is reserved", () => {
   });
 
   test("waits likewise under a cap over all runs", async () => {
-    const { paidService, clock, journal } = await openFakeShow({ says: () => "words" });
-    const client = paidService.client();
-    const show = await openShowrunner({ client, journal, clock, mediaDir: folder, spendingCap: "0.55" });
-    const done = await during(clock, (await show.run(part, {}, { id: "x" })).result());
-    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
-  });
-
-  test("and pauses where no bill could be small enough", async () => {
-    const { paidService, run, resume } = await openFakeShow({ says: () => "words" });
-    const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
-    await run(part, {}, later);
-    const short = await resume({ budget: "0.15" });
-    expect([short.status, short.pause?.reason, paidService.jobs.size + paidService.chats.size]).toEqual([
-      "paused",
-      "budget",
-      0,
-    ]);
+    const { paidService, run } = await openFakeShow({ says: () => "words", open: { spendingCap: "0.55" } });
+    expect([(await run(part)).status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 });
 
@@ -165,16 +145,9 @@ describe("A submit that waits for headroom", () => {
   });
 
   test("above a floor is never what costs nothing", async () => {
-    const { paidService, clock, journal } = await openFakeShow({ priceMicros: () => 0, balanceMicros: 500_000 });
-    const show = await openShowrunner({
-      client: paidService.client(),
-      journal,
-      clock,
-      mediaDir: folder,
-      walletFloor: "1",
-    });
-    const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
-    expect([(await during(clock, run.result())).status, paidService.jobs.size]).toEqual(["succeeded", 2]);
+    const open = { walletFloor: "1" };
+    const { paidService, run } = await openFakeShow({ priceMicros: () => 0, balanceMicros: 500_000, open });
+    expect([(await run(pictures, { count: 2 })).status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("above a floor costs no more for more bills, while a charge of another run is on its way", async () => {
@@ -192,39 +165,23 @@ async function fourRuns(
   paidService: FakePaidService,
   clock: SimulatedClock,
   journals: readonly JournalStore[],
-  more: object,
+  open: Partial<OpenOptions>,
 ) {
-  const shows = await Promise.all(
-    journals.map((journal, index) =>
-      openShowrunner({
-        client: paidService.client(),
-        journal,
-        mediaDir: join(folder, `media-${index}`),
-        clock,
-        ...more,
-      }),
-    ),
-  );
-  const finish = async (ids: readonly string[], resume: boolean) => {
-    const results = ids.map(async (id, index): Promise<RunResult> => {
-      const show = shows[index]!;
-      const run = resume ? await show.resume(id) : await show.run(pictures, { count: 50 }, { id, concurrency: 20 });
-      return run.result();
+  const worlds = await Promise.all(journals.map((journal) => openFakeShow({ paidService, clock, journal, open })));
+  return (ids: readonly string[], isResumed: boolean): Promise<readonly RunResult[]> => {
+    const ended = ids.map(async (id, index) => {
+      const { show } = worlds[index]!;
+      const begun = isResumed ? show.resume(id) : show.run(pictures, { count: 50 }, { id, concurrency: 20 });
+      return (await begun).result();
     });
-    return during(clock, Promise.all(results));
+    return during(clock, Promise.all(ended));
   };
-  return { finish, close: () => Promise.all(shows.map((show) => show.close())) };
 }
 
-function slowService(seed: number, clock: SimulatedClock, balanceMicros?: number): FakePaidService {
+function slowService(seed: number, clock: SimulatedClock): FakePaidService {
   const next = chance(seed);
-  const paidService = new FakePaidService({
-    catalog: builtInCatalog(),
-    ...(balanceMicros !== undefined && { balanceMicros }),
-    sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
-    priceMicros: () => priceMicros,
-  });
-  return paidService;
+  const sleep = () => new Promise<void>((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve));
+  return new FakePaidService({ catalog: builtInCatalog(), priceMicros: () => priceMicros, sleep });
 }
 
 /** The same journal, as one sees it whose commits take their time: answers arrive while one is under way. */
@@ -239,47 +196,37 @@ function slowCommits(journal: JournalStore, clock: SimulatedClock, next: () => n
 const ids = ["a", "b", "c", "d"];
 
 describe("A spending cap for 73 jobs over four runs of 50", () => {
-  test(
-    "lets exactly 73 through in random schedules, then the rest once it is raised [G23]",
-    async () => {
-      for (const seed of seeds(schedules)) {
-        const clock = new SimulatedClock();
-        const paidService = slowService(seed, clock);
-        const journal = createMemoryJournal();
-        const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
-        const capped = await fourRuns(paidService, clock, journals, { spendingCap: enough });
-        const results = await capped.finish(ids, false);
-        expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
-        const paused = results.filter(({ pause }) => pause?.reason === "budget");
-        expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
-        expect(paused[0]?.pause?.message).toContain("--spending-cap");
-        for (const id of ids) expect((await journal.ledger(id)).heldMicros).toBe(0);
-        if (seed > 3) continue;
-        // Resumed under the same cap nothing is sent; under a higher one every run finishes.
-        const stuck = paused.map(({ id }) => id);
-        await capped.finish(stuck, true);
-        expect(paidService.jobs.size).toBe(affordable);
-        const raised = await fourRuns(paidService, clock, journals, { spendingCap: "14" });
-        expect((await raised.finish(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
-        expect(paidService.chargedMicros).toBe(14_000_000);
-      }
-    },
-    longMs,
-  );
-
-  test(
-    "holds across connections to one file",
-    async () => {
+  test("lets exactly 73 through in random schedules, then the rest once it is raised [G23]", async () => {
+    for (const seed of seeds(schedules)) {
       const clock = new SimulatedClock();
-      const paidService = slowService(1, clock);
-      const path = join(folder, "cap.db");
-      const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
-      const { finish, close } = await fourRuns(paidService, clock, journals, { spendingCap: enough });
-      await finish(ids, false);
+      const paidService = slowService(seed, clock);
+      const journal = createMemoryJournal();
+      const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
+      const capped = await fourRuns(paidService, clock, journals, { spendingCap: enough });
+      const results = await capped(ids, false);
+      expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
+      const paused = results.filter(({ pause }) => pause?.reason === "budget");
+      expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
+      expect(paused[0]?.pause?.message).toContain("--spending-cap");
+      for (const id of ids) expect((await journal.ledger(id)).heldMicros).toBe(0);
+      if (seed > 3) continue;
+      // Resumed under the same cap nothing is sent; under a higher one every run finishes.
+      const stuck = paused.map(({ id }) => id);
+      await capped(stuck, true);
       expect(paidService.jobs.size).toBe(affordable);
-      await close();
-      await Promise.all(journals.map((journal) => journal.close()));
-    },
-    longMs,
-  );
+      const raised = await fourRuns(paidService, clock, journals, { spendingCap: "14" });
+      expect((await raised(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
+      expect(paidService.chargedMicros).toBe(14_000_000);
+    }
+  }, 300_000);
+
+  test("holds across connections to one file", async () => {
+    const clock = new SimulatedClock();
+    const paidService = slowService(1, clock);
+    const path = join(folder, "cap.db");
+    const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
+    await (await fourRuns(paidService, clock, journals, { spendingCap: enough }))(ids, false);
+    expect(paidService.jobs.size).toBe(affordable);
+    await Promise.all(journals.map((journal) => journal.close()));
+  }, 300_000);
 });

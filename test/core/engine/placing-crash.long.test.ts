@@ -46,15 +46,14 @@ const namesIn = (folder: string) => readdirSync(folder).sort();
 
 /** A run that dies at a moment of placing, counted from 1, and is then resumed. */
 async function lifeWithDeathAt(dieAt: number, marks = false) {
-  const world = await openFakeShow();
-  const { outDir, paidService } = world;
+  const { outDir, paidService, run, resume } = await openFakeShow();
   if (marks) paidService.picture = (bytes) => greyPng(8, bytes.charCodeAt(0));
   Object.assign(disk, { folder: outDir, dieAt, count: 0, points: [] });
-  const first = await world.run(two, {}, { marks }).catch((error: Error) => error);
+  const first = await run(two, {}, { marks }).catch((error: Error) => error);
   const { points } = disk;
   const killed = first instanceof Error ? namesIn(outDir) : [];
   Object.assign(disk, { folder: "", dieAt: Number.POSITIVE_INFINITY });
-  const done = first instanceof Error ? await world.resume() : first;
+  const done = first instanceof Error ? await resume() : first;
   const says = await Promise.all(["one.png", "two.png"].map((name) => readMarks(join(outDir, name)).catch(() => null)));
   return { done, points, killed, names: namesIn(outDir), jobs: paidService.jobs.size, says };
 }

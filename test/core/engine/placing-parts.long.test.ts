@@ -3,7 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
-import { during, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { overriding } from "../../support/overriding.ts";
 
 const FILES = 300;
 
@@ -15,9 +16,7 @@ const sheets = pipelineOf("sheets", ({ task }) => {
     "make",
     {},
     (_, context) => Promise.all(names.map((name) => writeFile(context.file(name), picture))),
-    {
-      files,
-    },
+    { files },
   );
   return { made };
 });
@@ -30,22 +29,13 @@ function watched(journal: JournalStore, dieAt: number): { readonly journal: Jour
     if (named > 0 && commits.push(named) >= dieAt) throw new Error("the disk is gone");
     return journal.commit(one);
   };
-  return { journal: new Proxy(journal, { get: (of, key) => (key === "commit" ? commit : bound(of, key)) }), commits };
-}
-
-function bound(of: JournalStore, key: string | symbol): unknown {
-  const value: unknown = Reflect.get(of, key);
-  return typeof value === "function" ? value.bind(of) : value;
+  return { journal: overriding(journal, { commit }), commits };
 }
 
 async function place(journal: JournalStore, from: Partial<{ outDir: string; mediaDir: string }> = {}) {
-  const { show, clock, ...world } = await openFakeShow({ journal, ...(from.mediaDir && { mediaDir: from.mediaDir }) });
+  const { run, resume, ...world } = await openFakeShow({ journal, ...(from.mediaDir && { mediaDir: from.mediaDir }) });
   const outDir = from.outDir ?? world.outDir;
-  const started = from.outDir === undefined ? show.run(sheets, {}, { id: "x", outDir }) : show.resume("x");
-  const ended = await during(
-    clock,
-    started.then((run) => run.result()),
-  ).catch((error: Error) => error);
+  const ended = await (from.outDir === undefined ? run(sheets) : resume()).catch((error: Error) => error);
   return { ended, outDir, mediaDir: world.mediaDir };
 }
 

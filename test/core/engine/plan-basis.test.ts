@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -8,22 +7,13 @@ import type { Handle } from "../../../src/core/define/index.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import type { Pipeline, Showrunner } from "../../../src/index.ts";
 import { builtInCatalog, during, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 20);
 
 /** One step, as the code says it now. */
-interface Said {
-  readonly name: string;
-  readonly kind: "job" | "task";
-  readonly words: string;
-  readonly version: string;
-  readonly attempts: number;
-  readonly uses: readonly number[];
-  readonly isReturned: boolean;
-}
-
-const anySaid: fc.Arbitrary<Said> = fc.record({
+const anySaid = fc.record({
   name: fc.constantFrom("a", "b", "c", "d", "e", "f"),
   kind: fc.constantFrom("job", "task"),
   words: fc.constantFrom("fog", "rain"),
@@ -32,6 +22,7 @@ const anySaid: fc.Arbitrary<Said> = fc.record({
   uses: fc.array(fc.nat(5), { maxLength: 2 }),
   isReturned: fc.boolean(),
 });
+type Said = typeof anySaid extends fc.Arbitrary<infer T> ? T : never;
 const anySteps = fc.uniqueArray(anySaid, { minLength: 1, maxLength: 6, selector: ({ name }) => name });
 /** The same code, or one of which a step is another. */
 const anyEdit = fc.option(fc.tuple(fc.nat(5), anySaid), { nil: null });
@@ -91,7 +82,7 @@ describe("a plan made from the same is known to be the same without making it", 
 
   test("also one that comes of the environment, or of a file that changed", async () => {
     const { show, clock, journal, run } = await openFakeShow();
-    const picture = join(mkdtempSync(join(tmpdir(), "plan-basis-")), "face.png");
+    const picture = join(newFolder(), "face.png");
     writeFileSync(picture, PIXEL);
     let mood = "calm";
     const code = pipelineOf("moody", ({ job, upload }) => ({

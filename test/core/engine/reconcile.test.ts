@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -15,27 +13,22 @@ import {
 } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { models, pipelineOf } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const picture = pipeline("picture", {
   input: z.object({ of: z.string() }),
   build: ({ input, job }) => ({ picture: job("picture", models.image, { prompt: input.of }) }),
 });
 const nothing = {
-  orphans: [],
-  unclaimed: [],
-  missingRefunds: [],
-  overcharges: [],
-  otherCosts: [],
-  ledgers: [],
-  unseen: [],
+  ...{ orphans: [], unclaimed: [], missingRefunds: [], overcharges: [], otherCosts: [], ledgers: [], unseen: [] },
   abandonedChats: [],
 };
 
 describe("reconcile", () => {
   let service: LocalService;
   let client: Client;
-  const folder = mkdtempSync(join(tmpdir(), "reconcile-"));
-  let opened = 0;
+  const folder = newFolder();
+  const opened: Showrunner[] = [];
 
   beforeAll(async () => {
     const faults = [{ kind: "fail_job" as const, prompt: "cursed", code: "INTERNAL" as const, retryable: false }];
@@ -44,13 +37,16 @@ describe("reconcile", () => {
   });
 
   afterAll(async () => {
+    for (const show of opened) await show.close();
     await client.close();
     await service.close();
   });
 
-  function open(journal: JournalStore, through: Client = client): Promise<Showrunner> {
-    opened += 1;
-    return openShowrunner({ client: through, journal, mediaDir: join(folder, `media-${opened}`) });
+  async function open(journal: JournalStore, through: Client = client): Promise<Showrunner> {
+    const mediaDir = join(folder, `media-${opened.length}`);
+    const show = await openShowrunner({ client: through, journal, mediaDir });
+    opened.push(show);
+    return show;
   }
 
   async function finish(show: Showrunner, id: string, of = "a lamp"): Promise<RunResult> {
@@ -65,7 +61,6 @@ describe("reconcile", () => {
     expect((await finish(show, "bad", "cursed")).status).toBe("failed");
     const report = await show.reconcile();
     expect({ ...report, orphans: [] }).toEqual({ runs: ["bad", "good"], ...nothing });
-    await show.close();
   });
 
   test("lists a job that no run knows, and changes nothing [G30]", async () => {
@@ -78,7 +73,6 @@ describe("reconcile", () => {
     expect(orphans.find(({ jobId }) => jobId === stray.jobId)).toMatchObject({ nearbyRuns: ["x"], model: "image-1" });
     expect(orphans.map(({ jobId }) => jobId)).not.toContain(jobOf(mine));
     expect({ stats: service.stats().jobs_created, seq: (await journal.run("x"))?.lastSeq }).toEqual(before);
-    await show.close();
   });
 
   test("lists jobs of the run's own time before those of the ten minutes around it, and no others", async () => {
@@ -107,7 +101,6 @@ describe("reconcile", () => {
       download: () => Promise.reject(Object.assign(new Error("no room"), { code: "ENOSPC" })),
     });
     await finish(broken, "x").catch(() => {});
-    await broken.close();
     const show = await open(journal);
     const { unclaimed } = await show.reconcile("x");
     expect(unclaimed).toEqual([
@@ -115,7 +108,6 @@ describe("reconcile", () => {
     ]);
     expect((await (await show.resume("x")).result()).status).toBe("succeeded");
     expect((await show.reconcile("x")).unclaimed).toEqual([]);
-    await show.close();
   });
 
   test("lists failed jobs that still cost something, other costs, and jobs that the service does not show", async () => {
@@ -124,7 +116,6 @@ describe("reconcile", () => {
     const failed = jobOf(await finish(show, "bad", "cursed"));
     const dearer = jobOf(await finish(show, "dear"));
     const hidden = jobOf(await finish(show, "hidden"));
-    await show.close();
     const odd = await open(journal, {
       ...client,
       modelJobs: (id) => {
@@ -146,7 +137,6 @@ describe("reconcile", () => {
       otherCosts: [{ runId: "dear", step: "picture", jobId: dearer, journalMicros: 20_000, serviceMicros: 30_000 }],
       unseen: [{ runId: "hidden", step: "picture", jobId: hidden }],
     });
-    await odd.close();
   });
 
   test("lists a run whose ledger adds up to another sum than its events", async () => {
@@ -156,7 +146,6 @@ describe("reconcile", () => {
     const ledger = journal.ledger.bind(journal);
     journal.ledger = async (runId) => ({ ...(await ledger(runId)), settledMicros: 1 });
     expect((await show.reconcile("x")).ledgers).toEqual([{ runId: "x", eventsMicros: 20_000, ledgerMicros: 1 }]);
-    await show.close();
   });
 
   test("counts the jobs of chats as known, and lists chats that were never answered beside what they cost [G30]", async () => {
@@ -167,7 +156,6 @@ describe("reconcile", () => {
     const calm = await open(journal);
     expect((await (await calm.run(told, {}, { id: "calm" })).result()).status).toBe("succeeded");
     expect(await calm.reconcile("calm")).toEqual({ runs: ["calm"], ...nothing });
-    await calm.close();
 
     let answered = 0;
     const chat: Client["chat"] = async (request, options) => {
@@ -185,17 +173,14 @@ describe("reconcile", () => {
       { reading: "job lists", done: 0, total: 1 },
       { reading: "jobs", done: 0, total: 1 },
     ]);
-    await show.close();
   });
 
   test("compares only runs of the account that it asks, and refuses another's [G37]", async () => {
     const journal = createMemoryJournal();
     const show = await open(journal);
     await finish(show, "x");
-    await show.close();
     const other = await open(journal, { ...client, keyId: "somebody-else" });
     expect(await other.reconcile()).toEqual({ runs: [], ...nothing });
     await expect(other.reconcile("x")).rejects.toMatchObject({ code: "ACCOUNT_MISMATCH" });
-    await other.close();
   });
 });

@@ -142,21 +142,27 @@ describe("a note on what a choice came to", () => {
       return { fine: approve("fine", firstOf("still", options, { onModerated: "next" })) };
     });
 
-  async function shown(of: Pipeline, isFlagged: boolean) {
+  /** A service that refuses such prompts; what was sent to it. */
+  async function moderating(isFlagged: (prompt: string) => boolean) {
     const sent: string[] = [];
     const world = await openFakeShow({
       refuses: (_, body) => {
-        sent.push((body as { readonly prompt: string }).prompt);
-        const isHarsh = isFlagged && sent.at(-1)!.startsWith("a duel");
-        return isHarsh ? apiError(422, "MODERATION_FAILED", { param: "input.prompt" }) : null;
+        const { prompt } = body as { readonly prompt: string };
+        sent.push(prompt);
+        return isFlagged(prompt) ? apiError(422, "MODERATION_FAILED", { param: "input.prompt" }) : null;
       },
       says: () => "a dance",
     });
-    const { show, paidService } = world;
-    expect((await world.run(of)).pause?.reason).toBe("approval");
+    return { ...world, sent };
+  }
+
+  async function shown(of: Pipeline, isFlagged: boolean) {
+    const isHarsh = (prompt: string) => isFlagged && prompt.startsWith("a duel");
+    const { show, paidService, sent, run, resume } = await moderating(isHarsh);
+    expect((await run(of)).pause?.reason).toBe("approval");
     const how = await show.redo("x", "fine", "warmer", of);
     sent.length = 0;
-    expect((await world.resume({ pipeline: of, acceptChanges: true, ...how })).pause?.reason).toBe("approval");
+    expect((await resume({ pipeline: of, acceptChanges: true, ...how })).pause?.reason).toBe("approval");
     return { how, sent, chats: paidService.chats.size };
   }
 
@@ -179,19 +185,11 @@ describe("a note on what a choice came to", () => {
   });
 
   test("asks for another rewriting where moderation refused the milder prompt too, and not for the first one", async () => {
-    const sent: string[] = [];
-    const world = await openFakeShow({
-      refuses: (_, body) => {
-        sent.push((body as { readonly prompt: string }).prompt);
-        return apiError(422, "MODERATION_FAILED", { param: "input.prompt" });
-      },
-      says: () => "a dance",
-    });
-    const { show, paidService } = world;
-    expect((await world.run(duel({}))).status).toBe("failed");
+    const { show, paidService, sent, run, resume } = await moderating(() => true);
+    expect((await run(duel({}))).status).toBe("failed");
     const how = await show.redo("x", "still/pick", "warmer", duel({}));
     expect(how).toEqual({ rerun: ["still/2/prompt"], note: "warmer" });
-    await world.resume({ pipeline: duel({}), ...how });
+    await resume({ pipeline: duel({}), ...how });
     expect([sent, paidService.chats.size]).toEqual([["a duel", "a dance", "a dance"], 2]);
   });
 

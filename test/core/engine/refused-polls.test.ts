@@ -49,10 +49,7 @@ test.each([
   ["only starts work", null, { image: "https://example.com/still.png" }, true],
 ] as const)("a request that %s and is refused made nothing, and is sent again", async (_, prompt, body, starts) => {
   const provider = new MockProvider("mock", [{ throws: apiCallError(429, "slow down", body) }, "made"]);
-  expect(await ran(film(provider, prompt, starts))).toMatchObject({
-    status: "succeeded",
-    report: { held: "0.00" },
-  });
+  expect(await ran(film(provider, prompt, starts))).toMatchObject({ status: "succeeded", report: { held: "0.00" } });
   expect([provider.requests.length, provider.made]).toEqual([2, 1]);
 });
 

@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -7,6 +5,7 @@ import { createMemoryJournal, pipeline, quoteEach, runEach, type Showrunner } fr
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
 import { builtInCatalog, during, FakePaidService, models, SimulatedClock } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 /** Six pictures, one after another. */
 const looks = pipeline("looks", {
@@ -21,7 +20,7 @@ const looks = pipeline("looks", {
 const row = (line: string) => ({ id: `rows-${line}`, input: { line } });
 
 async function killedAfterTwo() {
-  const dir = mkdtempSync(join(tmpdir(), "replaced-rows-"));
+  const dir = newFolder();
   const clock = new SimulatedClock();
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   paidService.now = () => clock.now();

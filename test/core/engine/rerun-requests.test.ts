@@ -1,12 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
 import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { points } from "../../support/sample.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 /** face → poster → print → frame: a rerun of the face makes all four again. */
 const film = pipelineOf("film", ({ job }) => {
@@ -17,11 +17,7 @@ const film = pipelineOf("film", ({ job }) => {
 });
 
 const catalog = builtInCatalog();
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("rerun-requests-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
 
@@ -66,8 +62,7 @@ describe("A rerun request is applied once", () => {
       expect(await resumeWith(world, new CrashInjector(point), { rerun: ["face"] })).toBeNull();
     }
     const result = await resumeWith(world, neverCrashing(), { rerun: ["face"] });
-    expect(result?.status).toBe("succeeded");
-    expect(world.paidService.jobs.size).toBe(8);
+    expect([result?.status, world.paidService.jobs.size]).toEqual(["succeeded", 8]);
     const requests = (await world.journal.read("x")).filter(({ event }) => event.type === "rerun.requested");
     expect(requests).toHaveLength(1);
   });

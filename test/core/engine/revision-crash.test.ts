@@ -1,18 +1,13 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
 import { builtInCatalog, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const catalog = builtInCatalog();
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("revision-crash-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** face → poster, and a jingle; the code later wants another poster, a title, and calls the face a portrait. */
 const before = pipelineOf("film", ({ job }) => {
@@ -42,11 +37,8 @@ interface Change {
 
 async function lifeWithDeathAt(point: number, { name, change }: Change) {
   const dir = join(folder, name, String(point));
-  const world: CrashWorld = {
-    paidService: new FakePaidService({ catalog, varies: true }),
-    journal: createMemoryJournal(),
-    dir,
-  };
+  const paidService = new FakePaidService({ catalog, varies: true });
+  const world: CrashWorld = { paidService, journal: createMemoryJournal(), dir };
   const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
   const outDir = join(dir, "out");
   await inProcess(world, neverCrashing(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
@@ -58,18 +50,10 @@ async function lifeWithDeathAt(point: number, { name, change }: Change) {
   }
   const { heldMicros, settledMicros } = await world.journal.ledger("x");
   const attempts = result.report.steps.map((step) => `${step.path} ${step.status} ${step.attempts.length}`);
-  return {
-    mortal: crashInjector,
-    facts: {
-      ...{
-        status: result.status,
-        attempts,
-        jobs: world.paidService.jobs.size,
-        charged: world.paidService.chargedMicros,
-      },
-      ...{ heldMicros, settledMicros, keys: world.paidService.byKey.size },
-    },
-  };
+  const { size: jobs } = paidService.jobs;
+  const { chargedMicros: charged, byKey } = paidService;
+  const facts = { status: result.status, attempts, jobs, charged, heldMicros, settledMicros, keys: byKey.size };
+  return { mortal: crashInjector, facts };
 }
 
 const changes: readonly Change[] = [
@@ -93,11 +77,8 @@ test.each(changes)(
     const { attempts, jobs } = change;
     const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY, change);
     const micros = jobs * 100_000;
-    expect(calm.facts).toEqual({
-      status: "succeeded",
-      attempts,
-      ...{ jobs, keys: jobs, charged: micros, settledMicros: micros, heldMicros: 0 },
-    });
+    const money = { charged: micros, settledMicros: micros, heldMicros: 0 };
+    expect(calm.facts).toEqual({ status: "succeeded", attempts, jobs, keys: jobs, ...money });
     for (const point of points(calm.mortal.count, 9)) {
       const { facts, mortal: crashInjector } = await lifeWithDeathAt(point, change);
       expect(facts, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.facts);

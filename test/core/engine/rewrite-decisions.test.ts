@@ -1,25 +1,21 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/run-repository.ts";
 import type { StepState } from "../../../src/core/journal/state.ts";
 import { createMemoryJournal, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { inProcess } from "../../support/crash-process.ts";
 import { apiError, builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const catalog = builtInCatalog();
 const NEVER = Number.POSITIVE_INFINITY;
 const BUDGET = { usd: "1.20", micros: 1_200_000 };
 const CHAT_MICROS = 10_000;
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("rewrite-decisions-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** Whom moderation refuses: nobody, the first prompt at its submit or by the job, or the milder one as well. */
 const part = fc.record({

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
@@ -8,11 +7,12 @@ import { viewJournal } from "../../cli/support/journal.ts";
 import { Nursery } from "../../cli/support/lives.ts";
 import { chaosProxy, type HttpProxy } from "../../support/proxy.ts";
 import { isFull } from "../../support/sample.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
 const LIVES = Number(process.env.SHOWRUNNER_KILLS ?? (isFull ? 24 : 10));
 const KILLS_A_RUN = 2;
 
-const folder = mkdtempSync(join(tmpdir(), "rewrites-"));
+const folder = newFolder();
 const nursery = new Nursery("test/core/engine/fixtures/rewriting-run.ts");
 let service: LocalService;
 let proxy: HttpProxy;
@@ -43,7 +43,6 @@ afterAll(async () => {
   nursery.close();
   await proxy.close();
   await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function live(number: number) {

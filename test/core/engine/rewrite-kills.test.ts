@@ -1,18 +1,14 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { builtInCatalog, FakePaidService, models, pipelineOf, points, stepOf } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { runOnFakeService } from "./fixtures/crash-world.ts";
 
 const catalog = builtInCatalog();
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("rewrites-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const duel = pipelineOf("duel", ({ job }) => {
   const rewrite = { model: "chat-1", maxCost: "0.02" };

@@ -56,14 +56,6 @@ describe("a job whose prompt may be rewritten", () => {
     expect(world.paidService.chats.size).toBe(1);
   });
 
-  test("is made with a milder prompt where moderation ended the job, and it was refunded", async () => {
-    const fails = (_: string, body: string) =>
-      body.includes("a duel") ? { code: "MODERATION_FAILED", retryable: false } : null;
-    const world = await openFakeShow({ fails, says: () => "a dance" });
-    expect((await world.run(duel)).status).toBe("succeeded");
-    expect(world.paidService.chats.size).toBe(1);
-  });
-
   test("fails and says both where the milder prompt is refused too, after one rewriting", async () => {
     const world = await openFakeShow(refusing(says("a duel", "a dance")));
     const result = await world.run(duel);
@@ -71,8 +63,7 @@ describe("a job whose prompt may be rewritten", () => {
     const said = whysOf(result)["still/pick"]!;
     expect(said).toContain("still/1/first: refused by moderation");
     expect(said).toContain("still/2/again: refused by moderation");
-    expect(world.paidService.chats.size).toBe(1);
-    expect(world.paidService.jobs.size).toBe(0);
+    expect([world.paidService.chats.size, world.paidService.jobs.size]).toEqual([1, 0]);
   });
 
   test("asks nobody for another prompt where it failed for another reason", async () => {
@@ -92,14 +83,6 @@ describe("a job whose prompt may be rewritten", () => {
     expect(quote.totalMicros.max).toBe(100_000 + 20_000 + 100_000);
     const result = await world.run(duel, {}, { budget: "0.22" });
     expect(result.cost.micros).toBe(205_000);
-  });
-
-  test("has its mistakes said once", async () => {
-    const wrong = pipelineOf("wrong", ({ job }) => ({
-      still: job("still", "image-1", { prompt: "a duel", nonsense: 1 }, { onModerated: "rewrite", rewrite }),
-    }));
-    const { problems } = await (await openFakeShow()).show.quote(wrong, {});
-    expect(problems).toMatchObject([{ code: "unknown-field", step: "still", field: "input.nonsense" }]);
   });
 
   test("needs a chat model, and words to rewrite", async () => {
@@ -203,8 +186,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
     const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }, "made"]);
     const world = await openFakeShow({ says: () => "a dance" });
     const result = await world.run(of(provider, false));
-    expect(result.status).toBe("paused");
-    expect(world.paidService.chats.size).toBe(0);
+    expect([result.status, world.paidService.chats.size]).toEqual(["paused", 0]);
   });
 
   test("gets a milder one where moderation comes with the status, at the price of both", async () => {
@@ -227,17 +209,13 @@ describe("a request to a provider whose prompt may be rewritten", () => {
 });
 
 describe("a prompt that moderation refuses in its estimate already", () => {
-  /** A world whose estimates refuse the first prompt; `again` says what becomes of the milder one. */
-  async function worldOf(again: NonNullable<FakeServiceOptions["fails"]>) {
-    return openFakeShow({ says: () => "a dance", fails: again, ...refusingEstimates(isHarsh) });
-  }
   const only = pipelineOf("only", ({ job }) => ({
     still: job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
   }));
-  const refusedOnce = { code: "MODERATION_FAILED", retryable: false };
+  const refusedEarly = { says: () => "a dance", ...refusingEstimates(isHarsh) };
 
   test("is rewritten at once, and that is said", async () => {
-    const result = await (await worldOf(() => null)).run(only);
+    const result = await (await openFakeShow(refusedEarly)).run(only);
     expect(result.status).toBe("succeeded");
     expect(Object.keys(whysOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
     expect(whysOf(result)["still/pick"]).toMatch(
@@ -245,27 +223,18 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     );
   });
 
-  test("has another rewriting made by --rerun-failed where the milder one is refused too", async () => {
-    let isRefused = true;
-    const world = await worldOf(() => (isRefused ? refusedOnce : null));
-    const result = await world.run(only);
-    expect(result.status).toBe("failed");
-    expect(whysOf(result)["still/pick"]).toMatch(/still\/1 was ruled out \(.*still\/2\/again: refused by moderation:/);
-    isRefused = false;
-    await world.clock.advance(10 * 60_000);
-    expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
-    expect(world.paidService.chats.size).toBe(2);
-  });
-
-  test("has the milder one made again by --rerun-failed where that failed for another reason", async () => {
+  test.each([
+    ["another rewriting made", "is refused too", "MODERATION_FAILED", "refused by moderation: ", 2],
+    ["the milder one made again", "failed for another reason", "INTERNAL", "failed at no cost: ", 1],
+  ])("has %s by --rerun-failed where the milder one %s", async (_made, _why, code, reason, chats) => {
     let isBroken = true;
-    const world = await worldOf(() => (isBroken ? { code: "INTERNAL", retryable: false } : null));
+    const world = await openFakeShow({ ...refusedEarly, fails: () => (isBroken ? { code, retryable: false } : null) });
     const result = await world.run(only);
     expect(result.status).toBe("failed");
-    expect(whysOf(result)["still/pick"]).toContain("still/2/again: failed at no cost: ");
+    expect(whysOf(result)["still/pick"]).toMatch(new RegExp(`still/1 was ruled out \\(.*still/2/again: ${reason}`));
     isBroken = false;
     await world.clock.advance(10 * 60_000);
     expect(await world.resume({ rerunFailed: true })).toMatchObject({ status: "succeeded" });
-    expect(world.paidService.chats.size).toBe(1);
+    expect(world.paidService.chats.size).toBe(chats);
   });
 });

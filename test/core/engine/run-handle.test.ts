@@ -1,7 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import type { RunResult } from "../../../src/core/engine/drive/run-result.ts";
-import { runHandle } from "../../../src/core/engine/drive/run-result.ts";
+import { type RunResult, runHandle } from "../../../src/core/engine/drive/run-result.ts";
 import { Updates } from "../../../src/core/engine/drive/updates.ts";
 import type { StoredEvent } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal } from "../../../src/core/journal/open.ts";

@@ -18,6 +18,7 @@ const tree: z.ZodType<Tree> = z.object({
 });
 
 describe("a value that stands for an answer which does not exist yet meets the schema of the answer", () => {
+  const prompts = z.array(z.object({ prompt: z.string() }));
   const cases: readonly [string, z.ZodType][] = [
     ["text", z.string()],
     ["short text", z.string().max(10)],
@@ -33,13 +34,7 @@ describe("a value that stands for an answer which does not exist yet meets the s
     ["nothing", z.null()],
     ["maybe nothing", z.string().nullable()],
     ["either", z.union([z.object({ a: z.string() }), z.number()])],
-    [
-      "a list",
-      z
-        .array(z.object({ prompt: z.string() }))
-        .min(3)
-        .max(5),
-    ],
+    ["a list", prompts.min(3).max(5)],
     ["no list", z.array(z.string()).max(0)],
     ["a pair", z.tuple([z.string(), z.number()])],
     ["a record", z.record(z.string(), z.number())],
@@ -55,15 +50,8 @@ describe("a value that stands for an answer which does not exist yet meets the s
     const bounds = fc.tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 1, max: 50 }), fc.boolean());
     fc.assert(
       fc.property(bounds, ([least, span, open]) => {
-        const schema = open
-          ? z
-              .number()
-              .gt(least)
-              .lt(least + span)
-          : z
-              .number()
-              .min(least)
-              .max(least + span);
+        const number = z.number();
+        const schema = open ? number.gt(least).lt(least + span) : number.min(least).max(least + span);
         expect(schema.safeParse(sampleValue(schemaOf(schema))).success).toBe(true);
       }),
     );

@@ -1,20 +1,16 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryJournal, type RunResult } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
 import { apiError, builtInCatalog, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { factsOf, runOnFakeService } from "./fixtures/crash-world.ts";
 
 const catalog = builtInCatalog();
-let folder: string;
-beforeAll(async () => {
-  folder = await fastFolder("second-choices-");
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** A still is paid for, its film refused; the next look fails and is refunded; the third is made. */
 const second = pipelineOf("second", ({ firstOf, job }) => ({

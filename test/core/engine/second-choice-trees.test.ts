@@ -161,8 +161,7 @@ test("whatever the options and their endings, what is bought is what a plain rea
       });
       const quote = await world.show.quote(of, {});
       expect(quote.problems).toEqual([]);
-      const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 3_000 };
-      const { report } = await world.run(of, {}, options, 1_000);
+      const { report } = await world.run(of, {}, { giveUpAfterMs: 3_000 }, 1_000);
       const bought: string[] = [];
       const { end } = told(tree, bought);
       const charged = report.steps.filter(({ attempts }) => attempts.some(({ cost }) => Number(cost) > 0));

@@ -57,32 +57,17 @@ test("In whatever order people decide, resume and pay, the last word that was ta
   const action = fc.constantFrom<Action>(0, 1, "reject", "resume poor", "resume rich");
   await fc.assert(fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 7 }), live), {
     numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 10),
+    // A decision that was taken in and paid nothing is taken back: the steps that began on it begin again.
+    examples: [[[0, "resume poor", 1, "resume rich"]]],
   });
 }, 60_000);
-
-test("A decision that was taken in and paid nothing is taken back: the steps that began on it begin again", async () => {
-  const life = await begun();
-  await say(life, 0);
-  expect((await life.resume({ budget: POOR })).pause?.reason).toBe("budget");
-  await say(life, 1);
-  const done = await life.resume({ budget: RICH });
-  expect([done.status, life.paidService.jobs.size]).toEqual(["succeeded", 2]);
-  const [looks] = [...life.paidService.jobs.values()];
-  expect(film(life)!.body).toContain(looks!.outputs[1]!.assetId);
-});
 
 test("After a purchase another decision is refused, and the command it names asks again", async () => {
   const life = await begun();
   await say(life, 0);
   await life.resume({ budget: RICH });
-  const refusal = await say(life, "reject").catch(
-    (error: { readonly message: string; readonly next: string }) => error,
-  );
-  expect(refusal).toMatchObject({
-    message: expect.stringContaining("best was already approved, and the run has ended"),
-  });
-  const again = await life.resume({ rerun: ["best"] });
-  expect(again.pause?.reason).toBe("approval");
+  await expect(say(life, "reject")).rejects.toThrow("best was already approved, and the run has ended");
+  expect((await life.resume({ rerun: ["best"] })).pause?.reason).toBe("approval");
   await say(life, "reject");
   await life.resume({ budget: RICH });
   expect(life.paidService.jobs.size).toBe(2);

@@ -81,12 +81,11 @@ describe("a take that is made again", () => {
   });
 
   test("keeps its seed where nothing was made of it", async () => {
-    const world = await openFakeShow({ refuses: () => apiError(422, "MODERATION_FAILED") });
-    const { clock, show } = world;
+    const { clock, show, run } = await openFakeShow({ refuses: () => apiError(422, "MODERATION_FAILED") });
     const failing = pipelineOf("failing", ({ takes }) => ({
       a: takes("a", models.image, { prompt: "p", seed: 1 }, { count: 1, choose: "first" }),
     }));
-    expect((await world.run(failing)).status).toBe("failed");
+    expect((await run(failing)).status).toBe("failed");
     expect((await during(clock, show.rerunQuote("x", ["a/1"]))).seeds).toEqual([]);
     expect((await during(clock, show.rerunQuote("x", [], { rerunFailed: true }))).seeds).toEqual([]);
   });

@@ -24,10 +24,9 @@ const ads = pipeline("ads", {
 
 async function world() {
   const prices = { still: 2 * CENT, film: 8 * CENT };
-  const opened = await openFakeShow({
+  const { show, clock, outDir, paidService } = await openFakeShow({
     priceMicros: (model) => (model.startsWith("image") ? prices.still : prices.film),
   });
-  const { show, clock, outDir, paidService } = opened;
   const start = async (rows: number, budgetMicros: number, atOnce: number, filmThen = prices.film) => {
     const list = Array.from({ length: rows }, (_, index) => ({ id: `ad-${index}`, input: { slogan: `${index}` } }));
     const quote = await during(clock, quoteEach(show, ads, list));
@@ -67,35 +66,30 @@ test("rows that cost more than their quotes draw on what is left; a raise contin
   expect(counted(second.outcomes)).toEqual({ succeeded: 3 });
 });
 
-test(
-  "any batch, whatever its films cost in the end, spends no more than its budget and is finished by what it advises",
-  () =>
-    fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 7 }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 1, max: 90 }),
-        fc.integer({ min: 1, max: 30 }),
-        async (rows, atOnce, budget, later) => {
-          const { start } = await world();
-          let { outcomes, neededMicros, paid } = await start(rows, budget * CENT, atOnce, later * CENT);
-          let allowed = budget * CENT;
-          for (let raises = 0; ; raises++) {
-            expect(paid).toBeLessThanOrEqual(allowed);
-            const open = outcomes.filter(({ status }) => status !== "succeeded");
-            if (open.length === 0) return;
-            expect(open.map(({ status }) => status)).toEqual(
-              open.map(() => expect.stringMatching(/^(paused|waiting)$/)),
-            );
-            expect(neededMicros).toBeGreaterThan(allowed);
-            // The first told the price of what had begun; a new start asks for all of it.
-            expect(raises).toBeLessThan(3);
-            allowed = neededMicros;
-            ({ outcomes, neededMicros, paid } = await start(rows, allowed, atOnce));
-          }
-        },
-      ),
-      { numRuns: isFull ? 100 : 5 },
+test("any batch, whatever its films cost in the end, spends no more than its budget and is finished by what it advises", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 7 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 1, max: 90 }),
+      fc.integer({ min: 1, max: 30 }),
+      async (rows, atOnce, budget, later) => {
+        const { start } = await world();
+        let { outcomes, neededMicros, paid } = await start(rows, budget * CENT, atOnce, later * CENT);
+        let allowed = budget * CENT;
+        for (let raises = 0; ; raises++) {
+          expect(paid).toBeLessThanOrEqual(allowed);
+          const open = outcomes.filter(({ status }) => status !== "succeeded");
+          if (open.length === 0) return;
+          expect(open.map(({ status }) => status)).toEqual(open.map(() => expect.stringMatching(/^(paused|waiting)$/)));
+          expect(neededMicros).toBeGreaterThan(allowed);
+          // The first told the price of what had begun; a new start asks for all of it.
+          expect(raises).toBeLessThan(3);
+          allowed = neededMicros;
+          ({ outcomes, neededMicros, paid } = await start(rows, allowed, atOnce));
+        }
+      },
     ),
-  240_000,
-);
+    { numRuns: isFull ? 100 : 5 },
+  );
+}, 240_000);

@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Client } from "../../../src/core/api/index.ts";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { UploadHandles } from "../../../src/core/engine/media/handles.ts";
 import { EstimateCache } from "../../../src/core/engine/price/estimates.ts";
 import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
 import { builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "shared-work-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** A client on paper whose answers to one method wait until they are let go; what is aborted rejects. */
 function waiting(method: "estimate" | "upload") {

@@ -1,14 +1,9 @@
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
-import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { counting, type Traffic, wakeThrough } from "../../bench/chain-wakes.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 
-let mediaDir: string;
-beforeAll(async () => {
-  mediaDir = await fastFolder("slice-cost");
-});
-afterAll(() => rm(mediaDir, { recursive: true, force: true }));
+const mediaDir = newFolder();
 
 /** What the slices of a run exchange with the journal, for each of them. */
 async function trafficAWake(steps: number): Promise<Traffic> {
@@ -21,11 +16,8 @@ async function trafficAWake(steps: number): Promise<Traffic> {
   await show.close();
   await store.close();
   expect(wakes).toBeGreaterThan(steps);
-  return {
-    calls: traffic.calls / wakes,
-    readBytes: traffic.readBytes / wakes,
-    writtenBytes: traffic.writtenBytes / wakes,
-  };
+  const { calls, readBytes, writtenBytes } = traffic;
+  return { calls: calls / wakes, readBytes: readBytes / wakes, writtenBytes: writtenBytes / wakes };
 }
 
 test("A wake of a run reads and writes what changed, however many steps the run has", async () => {

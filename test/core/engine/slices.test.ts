@@ -29,7 +29,19 @@ const counted = (calls: string[]) =>
     return { image: job("image", models.image, { prompt: words }) };
   });
 
-const begin = ({ show, outDir }: FakeShow, what: Pipeline) => show.start(what, {}, { id: "x", outDir });
+/** A run that was started and not driven yet. */
+async function begun(what: Pipeline, options: Parameters<typeof openFakeShow>[0] = {}): Promise<FakeShow> {
+  const world = await openFakeShow(options);
+  await world.show.start(what, {}, { id: "x", outDir: world.outDir });
+  return world;
+}
+
+/** Local work that is delegated, and never performed unless a test does it. */
+function delegating(code: Pipeline) {
+  const works: LocalWork[] = [];
+  const delegate = async (work: LocalWork) => void works.push(work);
+  return { works, how: { findPipeline: async () => code, delegate } };
+}
 
 /** One slice in a process of its own, which may die at a boundary. */
 async function mortalSlice(world: FakeShow, dieAt: number): Promise<void> {
@@ -39,8 +51,7 @@ async function mortalSlice(world: FakeShow, dieAt: number): Promise<void> {
 
 describe("A run that is driven in slices", () => {
   test("is parked while a job renders: no lease, and nothing is read before it is due", async () => {
-    const world = await openFakeShow();
-    await begin(world, chain);
+    const world = await begun(chain);
     const first = await world.show.engine.slice("x");
     expect(first.status).toBe("running");
     expect(first.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(3_000);
@@ -58,21 +69,14 @@ describe("A run that is driven in slices", () => {
   });
 
   test("polls a job at once when a webhook hints at it", async () => {
-    const world = await openFakeShow({ rendersMs: 1_000 });
-    await begin(world, chain);
+    const world = await begun(chain, { rendersMs: 1_000 });
     await world.show.engine.slice("x");
     await world.clock.advance(1_500);
     await world.journal.send("x", { type: "hint", step: "look", attempt: 1 }, world.clock.now());
-    expect(
-      await world.journal.dueRuns({
-        account: (await world.journal.run("x"))!.account,
-        at: world.clock.now(),
-        limit: 1,
-      }),
-    ).toEqual(["x"]);
+    const { account } = (await world.journal.run("x"))!;
+    expect(await world.journal.dueRuns({ account, at: world.clock.now(), limit: 1 })).toEqual(["x"]);
     await world.show.engine.slice("x");
-    expect(world.paidService.polls).toBe(1);
-    expect(world.paidService.jobs.size).toBe(3);
+    expect([world.paidService.polls, world.paidService.jobs.size]).toEqual([1, 3]);
   });
 
   test("tells a process that keeps the run of a webhook that came to another one", async () => {
@@ -93,8 +97,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("rests at a decision, and goes on with the next slice after it", async () => {
-    const world = await openFakeShow();
-    await begin(world, gated);
+    const world = await begun(gated);
     expect((await world.drive()).at(-1)).toMatchObject({ status: "paused", wakeAt: null });
     expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused" });
     await world.show.approve("x", "gate");
@@ -103,8 +106,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("stays stopped once a stop was read, and goes on when a person resumes it", async () => {
-    const world = await openFakeShow();
-    await begin(world, chain);
+    const world = await begun(chain);
     await world.show.engine.slice("x");
     await world.show.stop("x");
     expect((await world.drive()).at(-1)).toMatchObject({ status: "paused" });
@@ -115,12 +117,10 @@ describe("A run that is driven in slices", () => {
   });
 
   test("whose local work is delegated is parked until that tells what came of it; a second answer changes nothing", async () => {
-    const world = await openFakeShow();
     const calls: string[] = [];
     const code = counted(calls);
-    await begin(world, code);
-    const works: LocalWork[] = [];
-    const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
+    const world = await begun(code);
+    const { works, how } = delegating(code);
     const parked = await world.show.engine.slice("x", how);
     expect(calls).toEqual([]);
     expect(works).toHaveLength(1);
@@ -139,9 +139,8 @@ describe("A run that is driven in slices", () => {
   });
 
   test("goes on although its delegated work was performed before the engine said that it has it", async () => {
-    const world = await openFakeShow();
     const code = counted([]);
-    await begin(world, code);
+    const world = await begun(code);
     const findPipeline = async () => code;
     const delegate = async (work: LocalWork) => {
       await world.show.engine.work(work, { findPipeline });
@@ -154,15 +153,10 @@ describe("A run that is driven in slices", () => {
   });
 
   test("whose delegated work died with its process is looked at anew, and asks for it at once", async () => {
-    const world = await openFakeShow();
     const code = counted([]);
-    const works: LocalWork[] = [];
-    const how = {
-      findPipeline: async () => code,
-      delegate: async (work: LocalWork) => void works.push(work),
-      worksHere: true,
-    };
-    await begin(world, code);
+    const world = await begun(code);
+    const { works, how: given } = delegating(code);
+    const how = { ...given, worksHere: true };
     const slice = await during(world.clock, world.show.engine.slice("x", how));
     expect(slice.wakeAt! - world.clock.now()).toBeGreaterThan(600_000);
     await during(world.clock, world.show.engine.slice("x", { ...how, anew: true }));
@@ -181,11 +175,9 @@ describe("A run that is driven in slices", () => {
   });
 
   test("whose delegated work is lost asks for it again", async () => {
-    const world = await openFakeShow();
     const code = counted([]);
-    await begin(world, code);
-    const works: LocalWork[] = [];
-    const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
+    const world = await begun(code);
+    const { works, how } = delegating(code);
     const { wakeAt } = await world.show.engine.slice("x", how);
     await world.clock.advance(wakeAt! - world.clock.now());
     await world.show.engine.slice("x", how);
@@ -194,8 +186,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("learns how long its jobs take, and counts the time in which it was parked as driven", async () => {
-    const world = await openFakeShow({ rendersMs: 60_000 });
-    await begin(world, chain);
+    const world = await begun(chain, { rendersMs: 60_000 });
     await world.drive();
     const took = (await world.journal.results({ runId: "x" })).map((result) => result.tookMs ?? 0);
     expect(took).toHaveLength(3);
@@ -207,8 +198,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("does not learn from a job that nobody looked at for a while", async () => {
-    const world = await openFakeShow({ rendersMs: 60_000 });
-    await begin(world, chain);
+    const world = await begun(chain, { rendersMs: 60_000 });
     await world.show.engine.slice("x");
     await world.clock.advance(3_600_000);
     await world.drive();
@@ -217,8 +207,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("looks at the wallet when it waits for funds, writes nothing meanwhile, and goes on once they are there", async () => {
-    const world = await openFakeShow({ balanceMicros: 0 });
-    const { show, clock, paidService, journal, outDir } = world;
+    const { show, clock, paidService, journal, outDir, drive } = await openFakeShow({ balanceMicros: 0 });
     await show.start(chain, {}, { id: "x", outDir, startAnyway: true });
     const slice = (waitForFundsMs: number) => during(clock, show.engine.slice("x", { waitForFundsMs }));
     const paused = await slice(60_000);
@@ -230,13 +219,12 @@ describe("A run that is driven in slices", () => {
     expect(await journal.run("x")).toEqual(row);
     paidService.balanceMicros = 1_000_000_000;
     expect((await slice(60_000)).status).toBe("running");
-    expect((await world.drive()).at(-1)?.status).toBe("succeeded");
+    expect((await drive()).at(-1)?.status).toBe("succeeded");
   });
 
   test("is left to others, with a plain message, by a process that has not its code", async () => {
-    const world = await openFakeShow();
     const calls: string[] = [];
-    await begin(world, counted(calls));
+    const world = await begun(counted(calls));
     const left = await world.show.engine.slice("x", { findPipeline: async () => null });
     expect(left).toMatchObject({ status: "left", message: expect.stringContaining("words") });
     // Nor does it hand the work to others like it.
@@ -251,8 +239,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("that a newer program went on with is left to it: the lease is given back at once", async () => {
-    const world = await openFakeShow();
-    await begin(world, chain);
+    const world = await begun(chain);
     await world.show.engine.slice("x");
     const newer = await openShowrunner({
       ...{ client: world.paidService.client(), journal: world.journal, mediaDir: world.mediaDir },
@@ -271,8 +258,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("is told busy while another process drives it, which is left alone", async () => {
-    const world = await openFakeShow();
-    await begin(world, chain);
+    const world = await begun(chain);
     const handle = await world.show.resume("x");
     await world.clock.advance(100);
     expect(await world.show.engine.slice("x")).toMatchObject({ status: "busy" });
@@ -280,8 +266,7 @@ describe("A run that is driven in slices", () => {
   });
 
   test("gives other runs their turn once it has lasted long enough, and is due at once", async () => {
-    const world = await openFakeShow();
-    await begin(world, chain);
+    const world = await begun(chain);
     const end = new AbortController();
     end.abort();
     const slice = await world.show.engine.slice("x", { signal: end.signal });
@@ -299,8 +284,7 @@ describe("A run that is driven in slices", () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(wake, { maxLength: 8 }), async (wakes) => {
-        const world = await openFakeShow();
-        await begin(world, chain);
+        const world = await begun(chain);
         for (const { afterMs, dieAt } of wakes) {
           await world.clock.advance(afterMs);
           await mortalSlice(world, dieAt ?? Number.POSITIVE_INFINITY);

@@ -23,7 +23,7 @@ test("A stop while a lost copy is fetched again for its named file is obeyed, an
   let isStopped = false;
   let isWritten = false;
   const started = Promise.withResolvers<RunHandle>();
-  const world = await openFakeShow({
+  const { show, clock, outDir, journal, mediaDir, resume } = await openFakeShow({
     client: ({ download }) => ({
       async download(source, path, options) {
         const signal = options!.signal!;
@@ -47,12 +47,11 @@ test("A stop while a lost copy is fetched again for its named file is obeyed, an
       },
     }),
   });
-  const { show, clock, outDir, journal } = world;
   const commit = journal.commit.bind(journal);
   let copies = 0;
   journal.commit = async (one) => {
     copies += one.events.filter(({ type }) => type === "output.downloaded").length;
-    if (copies === 2) removeCopiesIn(world.mediaDir);
+    if (copies === 2) removeCopiesIn(mediaDir);
     if (copies === 2) copies = 0;
     const committed = await commit(one);
     isWritten ||= one.events.some(({ type }) => type === "run.paused");
@@ -62,6 +61,6 @@ test("A stop while a lost copy is fetched again for its named file is obeyed, an
   started.resolve(run);
   expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
   expect(asked).toBe(3);
-  expect(await world.resume()).toMatchObject({ status: "succeeded", report: { cost: "0.20" } });
+  expect(await resume()).toMatchObject({ status: "succeeded", report: { cost: "0.20" } });
   expect(readdirSync(outDir).sort()).toEqual(["one.png", "one.png.json", "two.png", "two.png.json"]);
 });

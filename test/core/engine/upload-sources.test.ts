@@ -1,12 +1,11 @@
-import { mkdtempSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { fetchFile } from "../../../src/core/engine/media/open-file.ts";
 import type { UploadStep } from "../../../src/core/plan/kinds/upload.ts";
 import { models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { type FakeService, fakeService } from "../../support/fake-service.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 
 let server: FakeService;
@@ -74,7 +73,7 @@ test("what cannot be fetched, or is of another kind, is a problem that says so",
 });
 
 test("a URL that gives more than it may is left alone, and nothing of it stays", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "fetch-"));
+  const folder = newFolder();
   const media = await openMediaStore(folder);
   expect(await fetchFile(`${origin}/a.png`, media, { inside: [origin], maxBytes: PIXEL.length - 1 })).toEqual({
     error: `${origin}/a.png could not be fetched (it exceeds ${PIXEL.length - 1} bytes)`,

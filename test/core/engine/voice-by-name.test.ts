@@ -1,5 +1,3 @@
-/** A voice may be given by its name: the plan has its id, or says which voices there are. */
-
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../src/index.ts";
 import { apiError, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
@@ -43,7 +41,6 @@ test("a name that several voices have is refused, with each of them", async () =
       allowed: ["voice_1", "voice_3"],
     },
   ]);
-  await show.close();
 });
 
 test("a name that no voice has is refused with the nearest ones, of those found and of those listed", async () => {
@@ -60,7 +57,6 @@ test("a name that no voice has is refused with the nearest ones, of those found 
       allowed: ["voice_2"],
     },
   ]);
-  await show.close();
 });
 
 describe("an id is left as it is", () => {
@@ -73,13 +69,11 @@ describe("an id is left as it is", () => {
     const { show } = await speaking({ searchVoices });
     expect(inputOf((await show.quote(spoken("voice_stock"), {})).plan)).toMatchObject({ voice_id: "voice_stock" });
     expect(asked).toBe(0);
-    await show.close();
   });
 
   test("also where another voice has it for a name", async () => {
     const { show } = await speaking(finds({ ...SALLY, name: "21m00" }, { ...SALLY_ANNE, id: "21m00" }));
     expect(inputOf((await show.quote(spoken("21m00"), {})).plan)).toMatchObject({ voice_id: "21m00" });
-    await show.close();
   });
 });
 
@@ -93,5 +87,4 @@ test("a service without a search is asked for its list", async () => {
     })() as unknown as ReturnType<Client["voices"]>;
   const { show } = await speaking({ searchVoices, voices });
   expect(inputOf((await show.quote(spoken("Sally"), {})).plan)).toMatchObject({ voice_id: "voice_1" });
-  await show.close();
 });

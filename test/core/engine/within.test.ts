@@ -34,6 +34,13 @@ function slow(minutes: Readonly<Record<string, number>>, options: Parameters<typ
   return openFakeShow({ ...options, takesMs });
 }
 
+/** A run on it that was started and not driven yet. */
+async function started(of: Pipeline, minutes: Readonly<Record<string, number>>): Promise<FakeShow> {
+  const world = await slow(minutes);
+  await world.show.start(of, {}, { id: "x", outDir: world.outDir });
+  return world;
+}
+
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
   return world.run(of, {}, {}, 5_000);
 }
@@ -85,8 +92,7 @@ describe("a job that is not there within its time", () => {
   test("pauses the run once nothing else is left to do, and says for what, since when and how it goes on", async () => {
     const world = await slow({ a: 600 });
     const result = await ran(world, chain);
-    expect(result.status).toBe("paused");
-    expect(result.pause?.reason).toBe("late");
+    expect([result.status, result.pause?.reason]).toEqual(["paused", "late"]);
     expect(result.pause?.message).toMatch(
       /^a has not finished after [\w ]+; job job_1 is still being polled, and 0\.10 USD stays reserved\. Wait for it again: showrunner resume x$/,
     );
@@ -130,8 +136,7 @@ test("a machine whose clock is behind waits once more for a job all the same", a
   };
   const other = await openShowrunner({ client: paidService.client(), journal, mediaDir, clock: behind, notify: false });
   const result = await during(clock, (await other.resume("x")).result(), 5_000);
-  expect(result.status).toBe("succeeded");
-  expect(paidService.jobs.size).toBe(3);
+  expect([result.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
 });
 
 describe("an option that is not there within its time", () => {
@@ -148,8 +153,7 @@ describe("an option that is not there within its time", () => {
     });
     expect(result.report.message).toContain("face/1/a: the run stopped waiting");
     expect(result.openJobs).toMatchObject([{ step: "face/1/a", jobId: "job_1" }]);
-    expect(result.report.held).toBe("0.10");
-    expect(world.paidService.jobs.size).toBe(3);
+    expect([result.report.held, world.paidService.jobs.size]).toEqual(["0.10", 3]);
   });
 
   test("is collected by whoever resumes the run once it is there, and can be taken", async () => {
@@ -159,8 +163,7 @@ describe("an option that is not there within its time", () => {
     const late = await resumed(world);
     expect(late.status).toBe("succeeded");
     expect(whysOf(late)["face/1/a"]).toBe("succeeded: null");
-    expect(late.report.held).toBe("0.00");
-    expect(late.report.cost).toBe("0.30");
+    expect([late.report.held, late.report.cost]).toEqual(["0.00", "0.30"]);
     expect(late.report.message).toContain("face/1 finished late");
     const taken = await resumed(world, { rerun: ["face/pick"] });
     expect(taken.status).toBe("succeeded");
@@ -192,10 +195,7 @@ describe("an option that is not there within its time", () => {
     const result = await ran(world, either);
     expect(result.status).toBe("succeeded");
     expect(whysOf(result)).toMatchObject({ "face/1/a": "succeeded: null", "face/2/b": "succeeded: null" });
-    expect(stepOf(result, "face/pick").chosen).toEqual({
-      step: "face/1/a",
-      index: 0,
-    });
+    expect(stepOf(result, "face/pick").chosen).toEqual({ step: "face/1/a", index: 0 });
     expect(result.report.cost).toBe("0.30");
   });
 });
@@ -271,19 +271,16 @@ describe("driven in slices", () => {
   }
 
   test("a paused run goes on by itself once its job is there", async () => {
-    const world = await slow({ a: 15 });
-    await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
+    const world = await started(chain, { a: 15 });
     expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "paused", "running", "succeeded"]);
-    expect(await timesOf(world, "run.paused")).toBe(1);
-    expect(world.paidService.jobs.size).toBe(3);
+    expect([await timesOf(world, "run.paused"), world.paidService.jobs.size]).toEqual([1, 3]);
   });
 
   test.each([
     ["between two looks at it", -1_000],
     ["as it is to be looked at", 0],
   ])("whoever starts it once more %s waits once more for its job", async (_, fromLookMs) => {
-    const world = await slow({ a: 19 });
-    await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
+    const world = await started(chain, { a: 19 });
     expect((await driven(world, 11 * MINUTE_MS)).at(-1)).toBe("paused");
     const { wakeAt } = (await world.journal.run("x"))!;
     await world.clock.advance(wakeAt! + fromLookMs - world.clock.now());
@@ -294,8 +291,7 @@ describe("driven in slices", () => {
   });
 
   test("whoever started it once more is told where it pauses again", async () => {
-    const world = await slow({ a: 600 });
-    await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
+    const world = await started(chain, { a: 600 });
     await driven(world, 11 * MINUTE_MS);
     const { wakeAt } = (await world.journal.run("x"))!;
     await world.clock.advance(wakeAt! - world.clock.now());
@@ -312,8 +308,7 @@ describe("driven in slices", () => {
   });
 
   test("of two late jobs each has its own time: the end of one does not have the other waited for again", async () => {
-    const world = await slow({ a: 15, d: 600 });
-    await world.show.start(pair, {}, { id: "x", outDir: world.outDir });
+    const world = await started(pair, { a: 15, d: 600 });
     expect(await driven(world, 19 * MINUTE_MS)).toEqual(["running", "paused", "running", "paused"]);
     expect(await world.show.show("x")).toMatchObject({ cost: "0.20", held: "0.10", pause: { reason: "late" } });
     expect(await timesOf(world, "step.overdue")).toBe(2);
@@ -324,7 +319,6 @@ describe("driven in slices", () => {
   });
 
   test("of two late jobs of a run that ended, the end of one leaves the end of the run as it is for the other", async () => {
-    const world = await slow({ a: 15, d: 600 });
     const choices = pipelineOf("choices", ({ firstOf, job }) => {
       const choice = (name: string) =>
         firstOf(`${name}-face`, [
@@ -333,22 +327,19 @@ describe("driven in slices", () => {
         ]);
       return { film: job("film", models.image, { prompt: "film", images: ["a", "d"].map(choice) }) };
     });
-    await world.show.start(choices, {}, { id: "x", outDir: world.outDir });
+    const world = await started(choices, { a: 15, d: 600 });
     expect(await driven(world, 19 * MINUTE_MS)).toEqual(["running", "succeeded"]);
-    expect(await timesOf(world, "run.reopened")).toBe(1);
-    expect(await timesOf(world, "step.overdue")).toBe(2);
+    expect([await timesOf(world, "run.reopened"), await timesOf(world, "step.overdue")]).toEqual([1, 2]);
     expect(await world.show.show("x")).toMatchObject({ cost: "0.40", held: "0.10" });
   });
 
   test("a run that ended takes its late job in by itself, and asks no longer than a day", async () => {
-    const world = await slow({ a: 15 });
-    await world.show.start(either, {}, { id: "x", outDir: world.outDir });
+    const world = await started(either, { a: 15 });
     expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "succeeded"]);
     const report = await world.show.show("x");
     expect(report.held).toBe("0.00");
     expect(report.message).toContain("face/1 finished late");
-    const never = await slow({ a: Number.POSITIVE_INFINITY });
-    await never.show.start(either, {}, { id: "x", outDir: never.outDir });
+    const never = await started(either, { a: Number.POSITIVE_INFINITY });
     await driven(never, 12 * MINUTE_MS);
     for (const hours of [11, 12]) {
       await never.clock.advance(hours * 60 * MINUTE_MS);
@@ -367,8 +358,7 @@ describe("driven in slices", () => {
       [either, "succeeded"],
     ];
     for (const [of, status] of cases) {
-      const world = await slow({ a: Number.POSITIVE_INFINITY });
-      await world.show.start(of, {}, { id: "x", outDir: world.outDir });
+      const world = await started(of, { a: Number.POSITIVE_INFINITY });
       await driven(world, 12 * MINUTE_MS);
       expect((await world.journal.run("x"))?.wakeAt).not.toBeNull();
       const followed = await world.show.follow("x");
@@ -377,12 +367,11 @@ describe("driven in slices", () => {
   });
 
   test("whoever follows a run just after its decision is told what comes of that", async () => {
-    const world = await slow({});
     const decided = pipelineOf("decided", ({ approve, job }) => {
       const drawn = job("drawn", models.image, { prompt: "drawn" });
       return { film: job("film", models.image, { prompt: "film", images: [approve("ok", drawn)] }) };
     });
-    await world.show.start(decided, {}, { id: "x", outDir: world.outDir });
+    const world = await started(decided, {});
     expect((await driven(world, 12 * MINUTE_MS)).at(-1)).toBe("paused");
     await world.show.approve("x", "ok");
     const handle = await world.show.follow("x");
@@ -409,15 +398,13 @@ describe("driven in slices", () => {
     expect(reads).toBeLessThan(100);
     isRefused = false;
     expect(await driven(world, 60 * MINUTE_MS)).toEqual(["succeeded"]);
-    expect((await world.show.show("x")).held).toBe("0.00");
-    expect(await timesOf(world, "run.paused")).toBe(0);
+    expect([(await world.show.show("x")).held, await timesOf(world, "run.paused")]).toEqual(["0.00", 0]);
   });
 
   test.each(["poll", "result"])(
     "a worker that ends in the middle of a late %s leaves the job to the next",
     async (read) => {
-      const world = await slow({ a: 15 });
-      await world.show.start(either, {}, { id: "x", outDir: world.outDir });
+      const world = await started(either, { a: 15 });
       await driven(world, 12 * MINUTE_MS);
       if (read === "result") await world.clock.advance(30 * MINUTE_MS);
       const stop = new AbortController();
@@ -480,8 +467,7 @@ describe("driven in slices", () => {
         (b) => b.job("b", models.image, { prompt: "b" }),
       ]),
     }));
-    const world = await slow({ a: 15, p: 600 });
-    await world.show.start(of, {}, { id: "x", outDir: world.outDir });
+    const world = await started(of, { a: 15, p: 600 });
     expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "paused"]);
     const statuses = Object.fromEntries((await world.show.show("x")).steps.map(({ path, status }) => [path, status]));
     expect(statuses).toMatchObject({ p: "running", "face/1/a": "succeeded" });
@@ -489,8 +475,7 @@ describe("driven in slices", () => {
   });
 
   test("a webhook is enough", async () => {
-    const world = await slow({ a: 15 });
-    await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
+    const world = await started(chain, { a: 15 });
     await driven(world, 12 * MINUTE_MS);
     await world.clock.advance(30 * MINUTE_MS);
     const hint = { type: "hint", step: "a", attempt: 1, status: "COMPLETED" } as never;
@@ -502,8 +487,7 @@ describe("driven in slices", () => {
 test("what takes three times as long as usual is said once", async () => {
   const world = await slow({ a: 9 });
   const result = await ran(world, chain);
-  expect(result.status).toBe("succeeded");
-  expect(await timesOf(world, "step.slow")).toBe(1);
+  expect([result.status, await timesOf(world, "step.slow")]).toEqual(["succeeded", 1]);
   const events = await world.journal.read("x");
   const upTo = events.findIndex(({ event }) => event.type === "step.slow");
   const [notice] = noticesOf(fold(events.slice(0, upTo + 1))!, [events[upTo]!]);
@@ -535,8 +519,7 @@ describe("an answer that is waited for", () => {
   test("pauses the run at once, and the run goes on by itself when it comes", async () => {
     const world = await slow({ said: 6 });
     const result = await ran(world, asked);
-    expect(result.status).toBe("succeeded");
-    expect(world.paidService.chats.size).toBe(1);
+    expect([result.status, world.paidService.chats.size]).toEqual(["succeeded", 1]);
     const events = (await world.journal.read("x")).map(({ event }) => event.type);
     const turns = ["step.overdue", "run.paused", "chat.answered", "run.resumed", "run.finished"];
     expect(events.filter((type) => turns.includes(type))).toEqual(turns);
@@ -657,15 +640,12 @@ describe("within in the code of a run", () => {
 
 test("the next option waits for no place that a late job holds", async () => {
   const world = await slow({ a: 600 });
-  const how = { id: "x", outDir: world.outDir, concurrency: 1 };
-  const result = await world.run(either, {}, how, 5_000);
+  const result = await world.run(either, {}, { concurrency: 1 }, 5_000);
   expect(result.status).toBe("succeeded");
 });
 
 test("what the budget cannot pay beside a late job pauses the run for the budget", async () => {
   const world = await slow({ a: 600 });
-  const how = { id: "x", outDir: world.outDir, budget: "0.20" };
-  const result = await world.run(either, {}, how, 5_000);
-  expect(result.pause?.reason).toBe("budget");
-  expect(world.paidService.jobs.size).toBe(2);
+  const result = await world.run(either, {}, { budget: "0.20" }, 5_000);
+  expect([result.pause?.reason, world.paidService.jobs.size]).toEqual(["budget", 2]);
 });
