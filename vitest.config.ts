@@ -82,7 +82,8 @@ export default defineConfig({
     ],
     // A poll ends when what it waits for is there; how long that takes is the machine's affair.
     expect: { poll: { timeout: 50_000, interval: 40 } },
-    testTimeout: 60_000,
+    // A full check draws many more examples.
+    testTimeout: process.env.SHOWRUNNER_TEST_RUNS === undefined ? 60_000 : 600_000,
     // What starts a real server waits until it answers, or begins anew: a setup gets no second try.
     hookTimeout: 300_000,
     pool: "forks",

@@ -13,6 +13,7 @@ import {
   UnknownOutcomeError,
 } from "../../src/core/api/index.ts";
 import type { Catalog } from "../../src/core/catalog/index.ts";
+import { builtInCatalog } from "./built-in-catalog.ts";
 import { PIXEL } from "./tiny-media.ts";
 
 /** Size of a generated picture, unless a test draws its own pictures. */
@@ -37,7 +38,8 @@ interface FakePaidJob {
 export type Boundary = (point: string) => Promise<void>;
 
 export interface FakeServiceOptions {
-  readonly catalog: Catalog;
+  /** Default: the models of the local service. */
+  readonly catalog?: Catalog;
   readonly balanceMicros?: number;
   readonly priceMicros?: (model: string, input: unknown) => number | null;
   /** Prefix of job ids, for journals that also contain jobs of another service. Default `job_`. */
@@ -84,6 +86,7 @@ export class FakePaidService {
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: FakeServiceOptions;
+  readonly #catalog: Catalog;
   /** Returns the downloaded bytes for an output: by default a picture with the output's text appended. */
   picture: (bytes: string) => Uint8Array = (bytes) => Buffer.concat([PIXEL, Buffer.from(bytes)]);
   balanceMicros: number;
@@ -94,8 +97,9 @@ export class FakePaidService {
   /** The clock that measures the duration of jobs. */
   clock: Clock | null = null;
 
-  constructor(options: FakeServiceOptions) {
+  constructor(options: FakeServiceOptions = {}) {
     this.#options = options;
+    this.#catalog = options.catalog ?? builtInCatalog();
     this.balanceMicros = options.balanceMicros ?? 1_000_000_000;
   }
 
@@ -194,7 +198,7 @@ export class FakePaidService {
   }
 
   #model(id: string) {
-    const found = this.#options.catalog.model(id);
+    const found = this.#catalog.model(id);
     if (found === null) throw apiError(404, "NOT_FOUND");
     return { ...found };
   }

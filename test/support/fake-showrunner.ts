@@ -16,7 +16,6 @@ import {
   type RunResult,
   type Showrunner,
 } from "../../src/index.ts";
-import { builtInCatalog } from "./built-in-catalog.ts";
 import { FakePaidService, type FakeServiceOptions } from "./fake-paid-service.ts";
 import { SimulatedClock, settle } from "./simulated-clock.ts";
 
@@ -58,7 +57,7 @@ export async function openFakeShow(
   } = {},
 ): Promise<FakeShow> {
   const clock = options.clock ?? new SimulatedClock();
-  const paidService = options.paidService ?? new FakePaidService({ catalog: builtInCatalog(), ...options });
+  const paidService = options.paidService ?? new FakePaidService(options);
   // A job is made when it is asked for: by the same clock.
   if (paidService.now === FakePaidService.standingClock) paidService.now = () => clock.now();
   paidService.clock ??= clock;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { createMemoryJournal, type OpenOptions, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
-import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { overriding } from "../../support/overriding.ts";
 import { isFull } from "../../support/sample.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
@@ -102,7 +102,6 @@ describe("A submit that waits for headroom", () => {
     const clock = new SimulatedClock();
     const next = chance(count);
     const paidService = new FakePaidService({
-      catalog: builtInCatalog(),
       balanceMicros: count * priceMicros + 100_000,
       priceMicros: () => null,
       sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 10_000), resolve)),
@@ -181,7 +180,7 @@ async function fourRuns(
 function slowService(seed: number, clock: SimulatedClock): FakePaidService {
   const next = chance(seed);
   const sleep = () => new Promise<void>((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve));
-  return new FakePaidService({ catalog: builtInCatalog(), priceMicros: () => priceMicros, sleep });
+  return new FakePaidService({ priceMicros: () => priceMicros, sleep });
 }
 
 /** The same journal, as one sees it whose commits take their time: answers arrive while one is under way. */

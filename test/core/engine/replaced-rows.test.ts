@@ -4,7 +4,7 @@ import { z } from "zod";
 import { createMemoryJournal, pipeline, quoteEach, runEach, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
-import { builtInCatalog, during, FakePaidService, models, SimulatedClock } from "../../support/engine.ts";
+import { during, FakePaidService, models, SimulatedClock } from "../../support/engine.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 
 /** Six pictures, one after another. */
@@ -22,7 +22,7 @@ const row = (line: string) => ({ id: `rows-${line}`, input: { line } });
 async function killedAfterTwo() {
   const dir = newFolder();
   const clock = new SimulatedClock();
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const paidService = new FakePaidService();
   paidService.now = () => clock.now();
   const journal = createMemoryJournal({ now: () => clock.now() });
   const world = { paidService, journal, dir };

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
-import { builtInCatalog, during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { during, FakePaidService, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { points } from "../../support/sample.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 
@@ -16,7 +16,6 @@ const film = pipelineOf("film", ({ job }) => {
   return { frame: job("frame", models.image, { prompt: "a frame", images: [print] }) };
 });
 
-const catalog = builtInCatalog();
 const folder = newFolder();
 
 const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
@@ -24,7 +23,7 @@ const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
 /** A finished run of four paid jobs. */
 async function finished(name: string): Promise<CrashWorld> {
   const dir = join(folder, name);
-  const world = { paidService: new FakePaidService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
+  const world = { paidService: new FakePaidService({ varies: true }), journal: createMemoryJournal(), dir };
   const outDir = join(dir, "out");
   await inProcess(world, neverCrashing(), async (show) => (await show.run(film, {}, { id: "x", outDir })).result());
   expect(world.paidService.jobs.size).toBe(4);

@@ -8,7 +8,7 @@ import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog, during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
+import { during, type FakeShow, models, openFakeShow, pipelineOf } from "../../support/engine.ts";
 import { apiError, FakePaidService, OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
 import { isFull } from "../../support/sample.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
@@ -106,7 +106,7 @@ describe("a run makes a step itself", () => {
 
   test("when it belongs to another account", async () => {
     const world = await madeOnce();
-    const stranger = new FakePaidService({ catalog: builtInCatalog() });
+    const stranger = new FakePaidService();
     const client = Object.assign(stranger.client(), { keyId: "stranger" });
     const paidService = Object.assign(stranger, { client: () => client });
     const other = await openFakeShow({ paidService, journal: world.journal });
@@ -192,7 +192,7 @@ describe("a reused result", () => {
   });
 
   test("is the same after a crash anywhere, with nothing produced twice", async () => {
-    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const paidService = new FakePaidService();
     const base = await madeOnce({ paidService });
     for (let dieAt = 1, reached = true; reached; dieAt += isFull ? 1 : 5) {
       const crashInjector = new CrashInjector(dieAt);

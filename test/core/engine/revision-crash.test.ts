@@ -3,10 +3,9 @@ import { expect, test } from "vitest";
 import { createMemoryJournal, type ResumeOptions } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
-import { builtInCatalog, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
+import { FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 
-const catalog = builtInCatalog();
 const folder = newFolder();
 
 /** face → poster, and a jingle; the code later wants another poster, a title, and calls the face a portrait. */
@@ -37,7 +36,7 @@ interface Change {
 
 async function lifeWithDeathAt(point: number, { name, change }: Change) {
   const dir = join(folder, name, String(point));
-  const paidService = new FakePaidService({ catalog, varies: true });
+  const paidService = new FakePaidService({ varies: true });
   const world: CrashWorld = { paidService, journal: createMemoryJournal(), dir };
   const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
   const outDir = join(dir, "out");

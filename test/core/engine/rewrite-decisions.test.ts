@@ -8,10 +8,9 @@ import type { StepState } from "../../../src/core/journal/state.ts";
 import { createMemoryJournal, type RunResult, type Showrunner } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { inProcess } from "../../support/crash-process.ts";
-import { apiError, builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
+import { apiError, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 
-const catalog = builtInCatalog();
 const NEVER = Number.POSITIVE_INFINITY;
 const BUDGET = { usd: "1.20", micros: 1_200_000 };
 const CHAT_MICROS = 10_000;
@@ -61,7 +60,6 @@ test("whatever is decided of compared parts that may be rewritten, and whenever 
           return word === "harsh" ? first : milder;
         };
         const paidService = new FakePaidService({
-          catalog,
           refuses: (_, input) => (fateOf(promptOf(input)) === "refused" ? apiError(422, "MODERATION_FAILED") : null),
           fails: (_, body) =>
             fateOf(promptOf(JSON.parse(body))) === "ended" ? { code: "MODERATION_FAILED", retryable: false } : null,

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
-import { builtInCatalog, FakePaidService, models, pipelineOf, points, stepOf } from "../../support/engine.ts";
+import { FakePaidService, models, pipelineOf, points, stepOf } from "../../support/engine.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 import { runOnFakeService } from "./fixtures/crash-world.ts";
 
-const catalog = builtInCatalog();
 const folder = newFolder();
 
 const duel = pipelineOf("duel", ({ job }) => {
@@ -19,7 +18,6 @@ const duel = pipelineOf("duel", ({ job }) => {
 test("killed at every append and every request, a prompt is rewritten at most once, and nothing is paid for twice [G8]", async () => {
   const life = async (point: number) => {
     const paidService = new FakePaidService({
-      catalog,
       fails: (_, body) => (body.includes("a duel") ? { code: "MODERATION_FAILED", retryable: false } : null),
       says: () => "a dance",
       chatMicros: 20_000,

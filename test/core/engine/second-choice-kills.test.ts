@@ -4,12 +4,11 @@ import { expect, test } from "vitest";
 import { createMemoryJournal, type RunResult } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../../support/crash-process.ts";
-import { apiError, builtInCatalog, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
+import { apiError, FakePaidService, models, pipelineOf, points } from "../../support/engine.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 import { factsOf, runOnFakeService } from "./fixtures/crash-world.ts";
 
-const catalog = builtInCatalog();
 const folder = newFolder();
 
 /** A still is paid for, its film refused; the next look fails and is refunded; the third is made. */
@@ -49,7 +48,6 @@ async function afterAWord(world: CrashWorld, { report }: RunResult): Promise<Run
 
 async function lifeWithDeathAt(point: number) {
   const paidService = new FakePaidService({
-    catalog,
     refuses: (_, input) => (JSON.stringify(input).includes("refused") ? apiError(400, "INVALID_ARGUMENT") : null),
     fails: (_, body) => (body.includes("fails") ? { code: "INTERNAL", retryable: false } : null),
   });

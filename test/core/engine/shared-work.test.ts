@@ -5,14 +5,14 @@ import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { UploadHandles } from "../../../src/core/engine/media/handles.ts";
 import { EstimateCache } from "../../../src/core/engine/price/estimates.ts";
 import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
-import { builtInCatalog, FakePaidService, models, pipelineOf } from "../../support/engine.ts";
+import { FakePaidService, models, pipelineOf } from "../../support/engine.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 
 const folder = newFolder();
 
 /** A client on paper whose answers to one method wait until they are let go; what is aborted rejects. */
 function waiting(method: "estimate" | "upload") {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const paidService = new FakePaidService();
   const client = paidService.client();
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test("a run continues when another with the same request is stopped", async () =
   const { client, gate, begun } = waiting("estimate");
   const asked = { ...client };
   // Prices of the plan come at once; only what a run asks on its way waits.
-  const plain = new FakePaidService({ catalog: builtInCatalog() }).client();
+  const plain = new FakePaidService().client();
   asked.estimate = (request, options) =>
     JSON.stringify(request.input).includes("asset_id")
       ? client.estimate(request, options)

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fold } from "../../../src/core/journal/events.ts";
 import { isRunFinal, isStepFinal } from "../../../src/core/journal/state.ts";
 import type { FailurePolicy } from "../../../src/core/plan/plan.ts";
@@ -8,9 +8,6 @@ import { FakeRun, type Fate, PRICE } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
-
-// A full check takes many more runs.
-vi.setConfig({ testTimeout: 600_000 });
 
 const statuses = (run: FakeRun) =>
   Object.fromEntries(Object.values(run.state.steps).map(({ path, status }) => [path, status]));

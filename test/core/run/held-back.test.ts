@@ -1,12 +1,9 @@
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { FakeRun, PRICE, type World } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { runs } from "./support/runs.ts";
-
-// A full check takes many more runs.
-vi.setConfig({ testTimeout: 600_000 });
 
 const uses = (...paths: readonly string[]) => Object.fromEntries(paths.map((path) => [path, ref(path)]));
 

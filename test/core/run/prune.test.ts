@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { StoredEvent } from "../../../src/core/journal/events.ts";
 import { isStepFinal, type RunState } from "../../../src/core/journal/state.ts";
 import { type Json, type PlanStep, traitsOf } from "../../../src/core/plan/plan.ts";
@@ -9,9 +9,6 @@ import { type JobOptions, job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
 import { expansion, gate, pick, task, valueRef } from "./support/steps.ts";
-
-// A full check takes many more runs.
-vi.setConfig({ testTimeout: 600_000 });
 
 const lost = { fates: { a: ["failed"] }, total: 1 } as const satisfies Partial<World>;
 

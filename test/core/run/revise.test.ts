@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fold, type StoredEvent } from "../../../src/core/journal/events.ts";
 import { loadRun, snapshotOf } from "../../../src/core/journal/run-repository.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../../src/core/journal/state.ts";
@@ -13,9 +13,6 @@ import { expectCharted } from "./support/charted.ts";
 import { FakeRun, type World } from "./support/fake-run.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
-
-// A full check takes many more runs.
-vi.setConfig({ testTimeout: 600_000 });
 
 const after = fc.option(fc.nat(12));
 const steps = (maxLength: number) => fc.array(fc.nat(20), { minLength: 1, maxLength });

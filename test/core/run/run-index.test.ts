@@ -1,13 +1,11 @@
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import { referenced } from "../../../src/core/run/resolve.ts";
 import { RunIndex } from "../../../src/core/run/run-index.ts";
 import { FakeRun } from "./support/fake-run.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
-
-vi.setConfig({ testTimeout: 600_000 });
 
 test("the readers of a step are among those that the index names, also behind choices, approvals and expansions", () => {
   let [direct, through] = [0, 0];

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fold } from "../../../src/core/journal/events.ts";
 import { isRunFinal, isStepFinal } from "../../../src/core/journal/state.ts";
 import type { InboxMessage } from "../../../src/core/journal/store.ts";
@@ -13,9 +13,6 @@ import { job, planOf, ref } from "./support/plans.ts";
 import { randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
 import { pick, task, valueRef } from "./support/steps.ts";
-
-// A full check takes many more runs.
-vi.setConfig({ testTimeout: 600_000 });
 
 /** What may happen to a run at any moment; `n` says to which part of it, or how much. */
 interface Happening {
