@@ -2,17 +2,12 @@
 import { expect, test } from "vitest";
 import { createClient } from "../../src/core/api/index.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
-import { ask, get, made, start, submit } from "./support/service.ts";
+import { ask, get, made, post, read, start, startHeld, submit } from "./support/service.ts";
 
-test("a status without new events has no cursor, and who follows sends the old one again", async () => {
-  const service = await start({ speed: 1 });
-  service.clock.manual();
+test("who follows by polling sends the old cursor again where a status without new events has none", async () => {
+  const service = await startHeld({ speed: 1 });
   const { job_id } = await submit(service, "image-1", { prompt: "x" });
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey, clock: skippingClock() });
-  const first = await client.status(job_id, { logsAfter: "start" });
-  const idle = (await get(service, `/jobs/${job_id}/status?logs_after=${first.logsNextCursor}`)).body;
-  expect(idle.logs).toEqual([]);
-  expect(idle).not.toHaveProperty("logs_next_cursor");
   const polled = () => service.stats().requests["GET /jobs/{job_id}/status"]?.[200] ?? 0;
   const told: string[] = [];
   const followed = (async () => {
@@ -37,11 +32,8 @@ test("as of 3.9 a status repeats its cursor, a job has its instants, and a token
   const job = await made(service, "image-1", { prompt: "x" });
   expect(job).toMatchObject({ created_at: expect.any(String), completed_at: expect.any(String) });
   const path = `/jobs/${job.job_id}/status`;
-  const { logs_next_cursor } = (await get(service, `${path}?logs_after=start`)).body;
-  expect((await get(service, `${path}?logs_after=${logs_next_cursor}`)).body).toMatchObject({
-    logs: [],
-    logs_next_cursor,
-  });
+  const { logs_next_cursor } = await read(service, `${path}?logs_after=start`);
+  expect(await read(service, `${path}?logs_after=${logs_next_cursor}`)).toMatchObject({ logs: [], logs_next_cursor });
   const { body } = await ask(service, "POST", "/tokens");
   expect(Object.keys(body)).toEqual(["token", "expires_at", "scopes", "workspace_id"]);
 });
@@ -50,23 +42,20 @@ test("as of 3.9 a chat passes over what was refused later, and language models a
   const service = await start({ asOf: "3.9" });
   const body = { model: "chat-1", messages: [{ role: "user", content: "A mill." }], store: true, logprobs: true };
   const larger = { ...body, max_tokens: 99_999, stream_options: {}, reasoning_effort: "medium" };
-  const answers = [body, larger].map((body) => ask(service, "POST", "/chat/completions", { body }));
+  const answers = [body, larger].map((body) => post(service, "/chat/completions", body));
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
-  const wrong = await ask(service, "POST", "/chat/completions", { body: { ...body, messages: [] } });
+  const wrong = await post(service, "/chat/completions", { ...body, messages: [] });
   expect([wrong.status, wrong.body.error.type, wrong.headers.get("x-should-retry")]).toEqual([400, undefined, null]);
-  expect((await ask(service, "POST", "/responses", { body: { model: "chat-1", input: "A mill." } })).status).toBe(404);
-  const { data } = (await get(service, "/models")).body;
+  expect((await post(service, "/responses", { model: "chat-1", input: "A mill." })).status).toBe(404);
+  const { data } = await read(service, "/models");
   expect(data.filter(({ modality }: { modality: string }) => modality === "text")).toEqual([]);
   expect((await get(service, "/models/chat-1")).status).toBe(404);
 });
 
-test("as of 3.9 there are no transactions, requests of language models and searches for voices", async () => {
+test("as of 3.9 there are no transactions, requests of language models and searches for voices, and no later version is known", async () => {
   const service = await start({ asOf: "3.9" });
   for (const path of ["/usage/llm", "/transactions", "/models/speech-1/voices/search?q=sally"])
     expect([path, (await get(service, path)).status]).toEqual([path, 404]);
-  expect((await get(service, "/usage")).body).not.toHaveProperty("total_requests");
-});
-
-test("a version that is not known is refused at the start", async () => {
+  expect(await read(service, "/usage")).not.toHaveProperty("total_requests");
   await expect(start({ asOf: "4.0" as "3.9" })).rejects.toThrow('asOf is "4.0"; use "3.9" or "today"');
 });

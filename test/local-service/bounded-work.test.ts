@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { jsonExcess, MAX_DEPTH, MAX_FIELDS, MAX_VALUES } from "../../src/local-service/http/body.ts";
 import type { LocalService } from "../../src/local-service/index.ts";
 import { sampled } from "../support/sample.ts";
-import { ask, type Body, start } from "./support/service.ts";
+import { ask, type Body, read, start } from "./support/service.ts";
 
 const LARGEST_ANSWER_BYTES = 30_000;
 
@@ -80,7 +80,7 @@ test("the size of a JSON text is that of its values, whatever its strings hold",
 async function jsonEndpoints(service: LocalService) {
   const found: { readonly method: string; readonly path: string; readonly fields: readonly string[] }[] = [];
   for (const prefix of ["", "/_local"]) {
-    const document = (await ask(service, "GET", `${prefix}/openapi.json`)).body;
+    const document = await read(service, `${prefix}/openapi.json`);
     for (const [path, item] of Object.entries<Body>(document.paths)) {
       for (const [method, operation] of Object.entries<Body>(item)) {
         const schema = operation.requestBody?.content?.["application/json"]?.schema;
@@ -115,11 +115,11 @@ test("no text of a body is accepted, stored or repeated without a limit, whateve
     }
   }
   const kept = JSON.stringify([
-    (await ask(service, "GET", "/keys?limit=100")).body,
-    (await ask(service, "GET", "/log-drains?limit=100")).body,
-    (await ask(service, "GET", "/webhooks/default")).body,
-    (await ask(service, "GET", "/_local/stats")).body,
-    (await ask(service, "GET", "/_local/faults")).body,
+    await read(service, "/keys?limit=100"),
+    await read(service, "/log-drains?limit=100"),
+    await read(service, "/webhooks/default"),
+    await read(service, "/_local/stats"),
+    await read(service, "/_local/faults"),
   ]);
   expect(kept.length).toBeLessThan(LARGEST_ANSWER_BYTES);
 });
@@ -146,11 +146,7 @@ test("a list of references as long as a body may hold is answered small", async 
   const service = await start();
   const asset = () => ({ source: "asset", asset_id: `asset_${randomBytes(4).toString("hex")}` });
   const images = Array.from({ length: MAX_VALUES / 3 }, asset);
-  const { status, bytes, error } = await send(
-    service,
-    "POST",
-    "/models/image-1/estimate",
-    JSON.stringify({ input: { prompt: "x", images } }),
-  );
+  const body = JSON.stringify({ input: { prompt: "x", images } });
+  const { status, bytes, error } = await send(service, "POST", "/models/image-1/estimate", body);
   expect([status, error.details.length <= 100, bytes < LARGEST_ANSWER_BYTES]).toEqual([400, true, true]);
 });

@@ -5,56 +5,37 @@ import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.t
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../src/local-service/start.ts";
 import { newFolder } from "../support/temporary-folder.ts";
-import { ask, type Body, get, made, start, uploaded } from "./support/service.ts";
+import { type Body, estimate, get, made, post, refusal, start, uploaded } from "./support/service.ts";
 
 const reference = (media_type: string, role: string) => ({
   media_type,
   role,
-  oneOf: [
-    {
-      type: "object",
-      additionalProperties: false,
-      required: ["source", "url"],
-      properties: { source: { const: "url" }, url: { type: "string" } },
-    },
-    {
-      type: "object",
-      additionalProperties: false,
-      required: ["source", "asset_id"],
-      properties: { source: { const: "asset" }, asset_id: { type: "string" } },
-    },
-  ],
+  oneOf: (["url", "asset"] as const).map((source) => {
+    const name = source === "url" ? "url" : "asset_id";
+    const properties = { source: { const: source }, [name]: { type: "string" } };
+    return { type: "object", additionalProperties: false, required: ["source", name], properties };
+  }),
   discriminator: { propertyName: "source", mapping: { url: "#/x", asset: "#/y" } },
   x_unknown: { survives: true },
 });
 
 const model = (id: string, modality: string, properties: object, required: string[] = []) => ({
-  id,
-  modality,
-  name: id,
-  description: null,
-  logo_url: null,
-  price_description: "some",
+  ...{ id, modality, name: id, description: null, logo_url: null, price_description: "some" },
   input_schema: { type: "object", additionalProperties: false, required, properties },
 });
 
 const prompt = { type: "string", minLength: 1 };
 
 test("any catalog is served, with renderers chosen by modality and fields [S1 S2]", async () => {
+  const [first, heard] = [reference("image", "start_frame"), reference("audio", "audio_input")];
+  const voice_id = { type: "string", enum: ["anna", "otto"] };
   const service = await start({
     catalog: [
       model("draw", "image", { prompt, refs: { type: "array", items: reference("image", "reference") } }, ["prompt"]),
-      model("film", "video", { prompt, first: reference("image", "start_frame") }, ["prompt"]),
-      model("talk", "video", {
-        prompt,
-        face: reference("image", "start_frame"),
-        sound: reference("audio", "audio_input"),
-      }),
-      model("say", "audio", { text: prompt, voice_id: { type: "string", enum: ["anna", "otto"] } }, [
-        "text",
-        "voice_id",
-      ]),
-      model("clone", "audio", { audio: reference("audio", "audio_input") }, ["audio"]),
+      model("film", "video", { prompt, first }, ["prompt"]),
+      model("talk", "video", { prompt, face: first, sound: heard }),
+      model("say", "audio", { text: prompt, voice_id }, ["text", "voice_id"]),
+      model("clone", "audio", { audio: heard }, ["audio"]),
     ],
   });
   const picture = await uploaded(service, PICTURE.bytes);
@@ -68,7 +49,7 @@ test("any catalog is served, with renderers chosen by modality and fields [S1 S2
   const entry = (await get(service, "/models/film")).body;
   expect(entry.input_schema.properties.first.x_unknown).toEqual({ survives: true });
   const wrong = { input: { prompt: "x", first: sound } };
-  const refused = await ask(service, "POST", "/models/film", { body: wrong });
+  const refused = await post(service, "/models/film", wrong);
   expect(refused.body.error.details[0]).toMatchObject({ field: "input.first", reason: "media_type" });
 });
 
@@ -77,9 +58,8 @@ test("a schema that does not compile disables that model with a message, not the
   const none = { ...model("none", "image", {}), input_schema: null };
   const service = await start({ catalog: [bad, none, model("good", "image", { prompt })] });
   expect((await get(service, "/models")).body.data.map((item: Body) => item.id)).toEqual(["good"]);
-  const refused = await get(service, "/models/bad");
-  expect(refused).toMatchObject({ status: 400, body: { error: { code: "FAILED_PRECONDITION" } } });
-  expect(refused.body.error.message).toContain("does not compile");
+  const message = expect.stringContaining("does not compile");
+  expect(await get(service, "/models/bad")).toMatchObject(refusal(400, { code: "FAILED_PRECONDITION", message }));
   expect(service.stats().disabled_models).toHaveLength(2);
   expect((await made(service, "good", { prompt: "x" })).status).toBe("COMPLETED");
 });
@@ -102,18 +82,15 @@ test("a file of a hundred models is served, each with its own schema [M1 S14]", 
   const service = await start({ catalog: file });
   expect((await get(service, "/models")).body.data).toHaveLength(100);
   expect((await get(service, "/models?modality=video")).body.data).toHaveLength(33);
-  const low = await ask(service, "POST", "/models/model-40/estimate", { body: { input: { prompt: "x", own_40: 39 } } });
+  const low = await estimate(service, "model-40", { prompt: "x", own_40: 39 });
   expect(low.body.error.details).toMatchObject([{ field: "input.own_40", reason: "minimum" }]);
-  const fine = await ask(service, "POST", "/models/model-40/estimate", {
-    body: { input: { prompt: "x", own_40: 40 } },
-  });
+  const fine = await estimate(service, "model-40", { prompt: "x", own_40: 40 });
   expect(fine.body).toMatchObject({ model: "model-40", cost: expect.any(Number) });
 });
 
 test("an id with a slash is found as it is and escaped, of models that draw and of those that write", async () => {
-  const service = await start({
-    catalog: [model("zai-org/draw", "image", { prompt }), { id: "zai-org/glm-5.3", modality: "text" }],
-  });
+  const catalog = [model("zai-org/draw", "image", { prompt }), { id: "zai-org/glm-5.3", modality: "text" }];
+  const service = await start({ catalog });
   // No document describes the slash as it is.
   const read = async (path: string, init?: RequestInit) => {
     const headers = { Authorization: `Bearer ${service.apiKey}`, "Content-Type": "application/json" };
@@ -135,20 +112,13 @@ test("an id with a slash is found as it is and escaped, of models that draw and 
 
 test("what a catalog says to the local service alone is obeyed and not shown", async () => {
   const own = (id: string, x_local: object) => ({ ...model(id, "image", { prompt }), x_local });
-  const service = await start({
-    catalog: [
-      own("dear", { price_usd: 1.5 }),
-      own("old", { replaced_by: "dear" }),
-      own("soon", { unsupported: "soon" }),
-    ],
-  });
+  const [old, soon] = [own("old", { replaced_by: "dear" }), own("soon", { unsupported: "soon" })];
+  const service = await start({ catalog: [own("dear", { price_usd: 1.5 }), old, soon] });
   expect((await made(service, "dear", { prompt: "x" })).cost).toBe(1.5);
   expect((await get(service, "/models/dear")).body).not.toHaveProperty("x_local");
   expect((await get(service, "/models/old")).body.error).toMatchObject({ code: "GONE", replaced_by: "dear" });
-  expect((await get(service, "/models/soon")).body.error).toMatchObject({
-    code: "FAILED_PRECONDITION",
-    message: "soon",
-  });
+  const error = { code: "FAILED_PRECONDITION", message: "soon" };
+  expect((await get(service, "/models/soon")).body.error).toMatchObject(error);
 });
 
 test.each([

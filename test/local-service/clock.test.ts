@@ -3,11 +3,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createClock } from "../../src/local-service/clock/clock.ts";
-import { ask, get, made, start } from "./support/service.ts";
+import { get, made, post, read, start } from "./support/service.ts";
 
 test("the Date header follows the service's clock, which never runs backwards", async () => {
   const service = await start();
-  const clock = async (body: object) => (await ask(service, "POST", "/_local/clock", { body })).body;
+  const clock = async (body: object) => (await post(service, "/_local/clock", body)).body;
   const held = await clock({ mode: "manual" });
   expect(held).toMatchObject({ mode: "manual", factor: 0 });
   const moved = await clock({ advance_ms: 3_600_000 });
@@ -17,7 +17,7 @@ test("the Date header follows the service's clock, which never runs backwards", 
   expect(await clock({ mode: "scaled", factor: 1000 })).toMatchObject({ mode: "scaled", factor: 1000 });
   const real = await clock({ mode: "real" });
   expect(Date.parse(real.now)).toBeGreaterThanOrEqual(Date.parse(moved.now));
-  expect((await ask(service, "POST", "/_local/clock", { body: { factor: 0 } })).status).toBe(400);
+  expect((await post(service, "/_local/clock", { factor: 0 })).status).toBe(400);
 });
 
 test("the bytes of expired outputs are removed, and their metadata stays", async () => {
@@ -28,7 +28,7 @@ test("the bytes of expired outputs are removed, and their metadata stays", async
   expect(await files()).toHaveLength(1);
   await service.clock.advance(49 * 3_600_000);
   for (;;) if ((await files()).length === 0) break;
-  const { outputs } = (await get(service, `/jobs/${job.job_id}`)).body;
+  const { outputs } = await read(service, `/jobs/${job.job_id}`);
   expect(outputs[0]).toMatchObject({ status: "EXPIRED", content_type: "image/png", width: 64 });
 });
 
@@ -37,13 +37,13 @@ test("an advance calls everything due on the way, each at its own instant, and w
   clock.manual();
   const from = clock.now();
   const seen: number[] = [];
-  clock.at(from + 30, () => seen.push(clock.now() - from));
+  const see = () => seen.push(clock.now() - from);
+  clock.at(from + 30, see);
   clock.at(from + 10, () => {
-    seen.push(clock.now() - from);
-    clock.at(from + 20, () => seen.push(clock.now() - from));
+    see();
+    clock.at(from + 20, see);
   });
-  const cancel = clock.at(from + 15, () => seen.push(-1));
-  cancel();
+  clock.at(from + 15, () => seen.push(-1))();
   await clock.advance(25);
   expect(seen).toEqual([10, 20]);
   await clock.advance(5);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { SCOPES, type Scope } from "../../src/local-service/access/authenticate.ts";
 import type { LocalService } from "../../src/local-service/index.ts";
 import { idOf, rotated, tokenOf } from "./support/credentials.ts";
-import { ask, type Body, get, key, start } from "./support/service.ts";
+import { ask, type Body, get, key, post, start, startHeld } from "./support/service.ts";
 
 /*
  * No sequence of key calls gives a caller more than it holds: every pair of caller and target, with all that matters
@@ -22,10 +22,11 @@ interface Target {
   readonly workspace: "same" | "other";
 }
 
+const WHOSE = ["same", "other"] as const;
 const targets: readonly Target[] = TARGETS.flatMap((scopes) =>
-  (["same", "other"] as const).flatMap((owner) =>
+  WHOSE.flatMap((owner) =>
     (["personal", "service"] as const).flatMap((kind) =>
-      (["same", "other"] as const).map((workspace) => ({ scopes, owner, kind, workspace })),
+      WHOSE.map((workspace) => ({ scopes, owner, kind, workspace })),
     ),
   ),
 );
@@ -37,7 +38,7 @@ async function plant(service: LocalService, target: Target): Promise<string> {
     workspace_id: target.workspace === "same" ? "workspace_local" : "elsewhere",
   };
   const body = { kind: target.kind, scopes: target.scopes };
-  const made = await ask(service, "POST", "/keys", { credential: await key(service, place), body });
+  const made = await post(service, "/keys", body, await key(service, place));
   return made.body.credential;
 }
 
@@ -96,47 +97,43 @@ test("revoke takes the caller's own keys and the workspace's service keys, when 
 });
 
 test("create hands on no scope, workspace or lifetime that the caller lacks [reach of keys] [WA11]", async () => {
-  const service = await start();
-  service.clock.manual();
+  const service = await startHeld();
   const at = (ms: number) => new Date(service.clock.now() + ms).toISOString();
   await key(service, { owner_id: "caller", workspace_id: "second" });
   for (const own of CALLERS) {
     const credential = await key(service, { owner_id: "caller", scopes: own });
     for (const asked of [...TARGETS.filter((scopes) => scopes !== null), undefined]) {
-      const made = await ask(service, "POST", "/keys", { credential, body: { scopes: asked } });
+      const made = await post(service, "/keys", { scopes: asked }, credential);
       const mayMake = asked === undefined || covers(own, asked);
       expect([own, asked, made.status]).toEqual([own, asked, mayMake ? 201 : 403]);
-      if (mayMake)
-        expect(await reach(service, made.body.credential)).toEqual(
-          asked ?? (own === null ? SCOPES : own.toSorted(byTable)),
-        );
+      const given = asked ?? (own === null ? SCOPES : own.toSorted(byTable));
+      if (mayMake) expect(await reach(service, made.body.credential)).toEqual(given);
     }
-    const elsewhere = await ask(service, "POST", "/keys", { credential, body: { workspace_id: "second" } });
+    const elsewhere = await post(service, "/keys", { workspace_id: "second" }, credential);
     expect(elsewhere.status).toBe(403);
   }
-  const short = (await ask(service, "POST", "/keys", { body: { expires_at: at(60_000) } })).body.credential;
-  const child = await ask(service, "POST", "/keys", { credential: short, body: {} });
+  const short = (await post(service, "/keys", { expires_at: at(60_000) })).body.credential;
+  const child = await post(service, "/keys", {}, short);
   expect(child.body.expires_at).toBe(at(60_000));
-  const longer = await ask(service, "POST", "/keys", { credential: short, body: { expires_at: at(60_001) } });
+  const longer = await post(service, "/keys", { expires_at: at(60_001) }, short);
   expect(longer.status).toBe(403);
-  const shorter = await ask(service, "POST", "/keys", { credential: short, body: { expires_at: at(59_999) } });
+  const shorter = await post(service, "/keys", { expires_at: at(59_999) }, short);
   expect(shorter.body.expires_at).toBe(at(59_999));
 });
 
 const byTable = (a: Scope, b: Scope) => SCOPES.indexOf(a) - SCOPES.indexOf(b);
 
 test("a token ends with the key or the secret that it was minted with, and says so when it is minted", async () => {
-  const service = await start();
-  service.clock.manual();
+  const service = await startHeld();
   const end = (ms: number) => new Date(service.clock.now() + ms).toISOString();
   const mint = async (credential: string): Promise<Body> =>
-    (await ask(service, "POST", "/tokens", { credential, body: { ttl_seconds: 3600 } })).body;
+    (await post(service, "/tokens", { ttl_seconds: 3600 }, credential)).body;
   const isLive = async (credential: string) => (await get(service, "/jobs", { credential })).status === 200;
-  const short = (await ask(service, "POST", "/keys", { body: { expires_at: end(60_000) } })).body.credential;
+  const short = (await post(service, "/keys", { expires_at: end(60_000) })).body.credential;
   expect((await mint(short)).expires_at).toBe(end(60_000));
   const owned = await key(service, {});
   const earlier = await tokenOf(service, owned, { ttl_seconds: 3600 });
-  await ask(service, "POST", `/keys/${idOf(owned)}/rotate`, { body: { grace_period_seconds: 30 } });
+  await post(service, `/keys/${idOf(owned)}/rotate`, { grace_period_seconds: 30 });
   const inGrace = await mint(owned);
   expect(inGrace.expires_at).toBe(end(30_000));
   const { current } = await rotated(service, {}, 30);

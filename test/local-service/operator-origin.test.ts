@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import type { LocalService } from "../../src/local-service/index.ts";
-import { type Body, get, start } from "./support/service.ts";
+import { type Body, read, start } from "./support/service.ts";
 
 interface Answer {
   readonly status: number;
@@ -22,12 +22,13 @@ function raw(service: LocalService, method: string, path: string, headers: Recor
 
 /** Every endpoint of the operator's side, from its own document. */
 async function routesOf(service: LocalService): Promise<readonly (readonly [string, string])[]> {
-  const { paths } = (await get(service, "/_local/openapi.json")).body as Body;
+  const { paths } = (await read(service, "/_local/openapi.json")) as Body;
   return Object.entries<object>(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => [method.toUpperCase(), `/_local${path}`] as const),
   );
 }
 
+const corsOf = ({ headers }: Answer) => Object.keys(headers).filter((name) => name.startsWith("access-control"));
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 test("the operator's side answers no page but its own, on its own host and port, whatever the endpoint [other origins]", async () => {
@@ -48,21 +49,15 @@ test("the operator's side answers no page but its own, on its own host and port,
     { Host: `127.0.0.1:${port + 1}` },
     { Host: "127.0.0.1" },
   ];
-  const before = (await get(service, "/_local/stats")).body.wallets;
+  const before = (await read(service, "/_local/stats")).wallets;
   for (const [method, path] of await routesOf(service)) {
     for (const headers of refused) {
-      const { status, headers: answered } = await raw(
-        service,
-        method,
-        path,
-        { ...JSON_TYPE, ...headers },
-        method === "GET" ? "" : "{}",
-      );
-      expect([method, path, headers, status]).toEqual([method, path, headers, 403]);
-      expect(Object.keys(answered).filter((name) => name.startsWith("access-control"))).toEqual([]);
+      const answer = await raw(service, method, path, { ...JSON_TYPE, ...headers }, method === "GET" ? "" : "{}");
+      expect([method, path, headers, answer.status]).toEqual([method, path, headers, 403]);
+      expect(corsOf(answer)).toEqual([]);
     }
   }
-  expect((await get(service, "/_local/stats")).body.wallets).toEqual(before);
+  expect((await read(service, "/_local/stats")).wallets).toEqual(before);
 });
 
 test("the operator's own page, its scripts and programs of this machine are answered, without CORS", async () => {
@@ -73,7 +68,7 @@ test("the operator's own page, its scripts and programs of this machine are answ
     for (const headers of [{ Host: host }, page]) {
       const answer = await raw(service, "POST", "/_local/wallet", { ...JSON_TYPE, ...headers }, '{"add":1}');
       expect([headers, answer.status]).toEqual([headers, 200]);
-      expect(Object.keys(answer.headers).filter((key) => key.startsWith("access-control"))).toEqual([]);
+      expect(corsOf(answer)).toEqual([]);
     }
     const typed = { Host: host, "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate" };
     const followed = { Host: host, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };

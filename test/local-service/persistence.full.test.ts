@@ -7,13 +7,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findLocalService, LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
 import { dataFolder, startProcess } from "./support/killable.ts";
-import { ask, finished, frames, get, made, start, submit } from "./support/service.ts";
+import { finished, frames, made, post, read, start, submit } from "./support/service.ts";
 
 async function codeOf(starting: Promise<unknown>): Promise<string> {
-  const error = await starting.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await starting.catch((reason: unknown) => reason);
   if (!(error instanceof LocalServiceError)) throw new Error(`expected a LocalServiceError, got ${String(error)}`);
   return `${error.code}: ${error.message}`;
 }
@@ -22,11 +19,9 @@ describe("killed with SIGKILL", () => {
   test("the service finishes every accepted job after a restart, at one price each", async () => {
     const folder = await dataFolder();
     const { service: first, kill } = await startProcess(folder, "never");
-    const acks = await Promise.all(
-      Array.from({ length: 10 }, (_, index) =>
-        submit(first, "image-1", { prompt: `${index}` }, { idempotency_key: `${index}` }),
-      ),
-    );
+    const submitted = (_: unknown, at: number) =>
+      submit(first, "image-1", { prompt: `${at}` }, { idempotency_key: `${at}` });
+    const acks = await Promise.all(Array.from({ length: 10 }, submitted));
     await kill();
     expect(findLocalService(folder)).toBeNull();
     const second = await start({ dataDir: folder });
@@ -37,10 +32,10 @@ describe("killed with SIGKILL", () => {
       const bytes = await fetch(job.outputs[0].url);
       expect(bytes.headers.get("content-type")).toBe("image/png");
     }
-    const replay = await ask(second, "POST", "/models/image-1", { body: { input: {}, idempotency_key: "3" } });
+    const replay = await post(second, "/models/image-1", { input: {}, idempotency_key: "3" });
     expect(replay.body.job_id).toBe(acks[3].job_id);
     expect(second.stats()).toMatchObject({ jobs_created: 10, charged_micros: 200_000, refunded_micros: 0 });
-    expect((await get(second, "/balance")).body.balance).toBe(999.8);
+    expect((await read(second, "/balance")).balance).toBe(999.8);
   });
 
   test("in the middle of submits, again and again: no acknowledged job is lost, none is created or charged twice", async () => {
@@ -76,34 +71,25 @@ describe("killed with SIGKILL", () => {
     const folder = await dataFolder();
     const { service: first, kill } = await startProcess(folder, "never");
     const { job_id } = await submit(first, "image-1", { prompt: "x" });
-    for (;;) if ((await get(first, `/jobs/${job_id}`)).body.status === "IN_PROGRESS") break;
+    for (;;) if ((await read(first, `/jobs/${job_id}`)).status === "IN_PROGRESS") break;
     await kill();
     const half = `file_${randomUUID()}`;
     for (const name of [half, `${half}.${randomUUID()}.part`]) await writeFile(join(folder, "incoming", name), "x");
     const second = await start({ dataDir: folder });
-    const events = (await frames(second, job_id))
-      .filter((frame) => frame.event === "log")
-      .map((frame) => JSON.parse(frame.data));
-    expect(events.find((event) => event.event === "recovered")).toMatchObject({ level: "warning", source: "cron" });
+    const logs = (await frames(second, job_id)).flatMap(({ event, data }) => (event === "log" ? JSON.parse(data) : []));
+    expect(logs.find(({ event }) => event === "recovered")).toMatchObject({ level: "warning", source: "cron" });
     expect(await readdir(join(folder, "incoming"))).toEqual([]);
   });
 
   test("its lock on the folder is free at once", async () => {
     const folder = await dataFolder();
     const { child, kill } = await startProcess(folder, "never");
-    const refused = await codeOf(startLocalService({ dataDir: folder }));
-    expect(refused).toContain("DATA_DIR_IN_USE");
-    expect(refused).toMatch(
-      new RegExp(`in use by the service at http://127\\.0\\.0\\.1:\\d+\\S* \\(process ${child.pid}\\)`),
-    );
-    expect(findLocalService(folder)?.pid).toBe(child.pid);
+    const told = /^DATA_DIR_IN_USE: .*in use by the service at http:\/\/127\.0\.0\.1:\d+\S* \(process (\d+)\)/;
+    const [, pid] = told.exec(await codeOf(startLocalService({ dataDir: folder }))) ?? [];
+    expect([Number(pid), findLocalService(folder)?.pid]).toEqual([child.pid, child.pid]);
     await kill();
-    const second = await start({ dataDir: folder });
-    expect(findLocalService(folder)).toMatchObject({
-      pid: process.pid,
-      baseUrl: second.baseUrl,
-      apiKey: second.apiKey,
-    });
+    const { baseUrl, apiKey } = await start({ dataDir: folder });
+    expect(findLocalService(folder)).toMatchObject({ pid: process.pid, baseUrl, apiKey });
   });
 });
 
@@ -117,9 +103,9 @@ test("state, credential and clock survive an ordinary restart", async () => {
   const second = await start({ dataDir: folder, balance: 99 });
   expect(second.apiKey).toBe(first.apiKey);
   expect(second.clock.now()).toBeGreaterThanOrEqual(then);
-  const again = (await get(second, `/jobs/${job.job_id}`)).body;
+  const again = await read(second, `/jobs/${job.job_id}`);
   expect(again).toMatchObject({ status: "COMPLETED", outputs: [{ asset_id: job.outputs[0].asset_id }] });
-  expect((await get(second, "/balance")).body.balance).toBe(24.98);
+  expect((await read(second, "/balance")).balance).toBe(24.98);
 });
 
 test("what holds secrets is its owner's alone, also in a folder and a file that others could read before", async () => {
@@ -156,10 +142,7 @@ test("a port in use is a clear error, and leaves the folder free", async () => {
 
 test("a folder whose database is no database, or is newer, is a clear error", async () => {
   const folder = await dataFolder();
-  await writeFile(
-    join(folder, "service.db"),
-    "this is not a database, and longer than a header of one hundred bytes ".repeat(9),
-  );
+  await writeFile(join(folder, "service.db"), "this is not a database, and longer than its header is ".repeat(9));
   expect(await codeOf(startLocalService({ dataDir: folder }))).toContain("DATA_DIR_UNUSABLE");
   await rm(join(folder, "service.db"));
   const { DatabaseSync } = await import("node:sqlite");

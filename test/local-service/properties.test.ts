@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { ask, type Body, get } from "./support/service.ts";
+import { ask, type Body, get, post, read } from "./support/service.ts";
 
 /* Any sequence of calls, some of them at once, on a clock held by hand. */
 
@@ -72,12 +72,12 @@ class Witness {
     if (step.do === "delete") return void (await ask(service, "DELETE", `/jobs/${picked(step.pick)}`));
     if (step.do === "submit") return this.#submit({ prompt: step.prompt, num_outputs: step.outputs }, step.key);
     const source = picked(step.pick);
-    const asset = source && (await get(service, `/jobs/${source}`)).body.outputs?.[0]?.asset_id;
+    const asset = source && (await read(service, `/jobs/${source}`)).outputs?.[0]?.asset_id;
     if (asset) await this.#submit({ prompt: "fine", images: [{ source: "asset", asset_id: asset }] }, null);
   }
 
   async #submit(input: object, idempotency_key: string | null): Promise<void> {
-    const reply = await ask(this.#service, "POST", "/models/image-1", { body: { input, idempotency_key } });
+    const reply = await post(this.#service, "/models/image-1", { input, idempotency_key });
     if (reply.status === 202) this.note(idempotency_key, reply.body.job_id);
     else expect([400, 402]).toContain(reply.status);
   }
@@ -87,7 +87,7 @@ class Witness {
     const money = () => JSON.stringify(this.#service.stats().wallets);
     const before = money();
     const jobs = await this.#allJobs();
-    const { balance } = (await get(this.#service, "/balance")).body;
+    const { balance } = await read(this.#service, "/balance");
     if (money() !== before) return this.check();
     expect(jobs.map((job) => job.job_id).toSorted()).toEqual(this.accepted.toSorted());
     for (const ids of this.byKey.values()) expect(ids.size).toBe(1);

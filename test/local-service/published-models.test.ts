@@ -8,7 +8,7 @@ import type { MediaFile, RenderRequest } from "../../src/local-service/render/co
 import { createRenderer } from "../../src/local-service/render/index.ts";
 import { newFolder } from "../support/temporary-folder.ts";
 import { publishedInputs } from "./support/model-inputs.ts";
-import { ask, get, made, start, uploaded } from "./support/service.ts";
+import { estimate, made, read, start, uploaded } from "./support/service.ts";
 
 /* The models of hosted services, with the fields and limits that were published. */
 
@@ -27,11 +27,11 @@ describe("the models of hosted services", () => {
     expect(all).toHaveLength(PUBLISHED_MODELS.length);
     expect(all).toHaveLength(27);
     for (const [id, input] of all) {
-      const { body } = await ask(service, "POST", `/models/${id}/estimate`, { body: { input } });
+      const { body } = await estimate(service, id, input);
       expect([id, body.cost]).toEqual([id, expect.any(Number)]);
       const { status, outputs, cost } = await made(service, id, input);
       expect([id, status, cost, outputs.length]).toEqual([id, "COMPLETED", body.cost, 1]);
-      const { modality } = (await get(service, `/models/${id}`)).body;
+      const { modality } = await read(service, `/models/${id}`);
       const kind = id.endsWith("voice-clone") ? null : modality;
       expect([id, outputs[0].content_type?.split("/")[0] ?? null]).toEqual([id, kind]);
     }
@@ -50,7 +50,7 @@ describe("the models of hosted services", () => {
   ])("%s refuses %j", async (id, wrong, field) => {
     const service = await start();
     const input = { ...(await inputs(service))[id], ...wrong };
-    const { status, body } = await ask(service, "POST", `/models/${id}/estimate`, { body: { input } });
+    const { status, body } = await estimate(service, id, input);
     expect([status, body.error.details.map((detail: { field: string }) => detail.field)]).toEqual([400, [field]]);
   });
 
@@ -72,16 +72,13 @@ describe("what is rendered", () => {
   };
   const render = async (id: string, input: Record<string, unknown>, media: RenderRequest["media"] = {}) => {
     const model = PUBLISHED_MODELS.find(({ entry }) => entry.id === id)!;
-    const measured = Object.fromEntries(
-      Object.entries(media).map(([name, files]) => [
-        name,
-        files.map((one) => ({
-          ...one,
-          kind: one.width === null ? "audio" : one.durationMs === null ? "image" : "video",
-        })),
-      ]),
-    ) as never;
-    const work = { input, media: measured };
+    const kindOf = ({ width, durationMs }: MediaFile) =>
+      width === null ? "audio" : durationMs === null ? "image" : "video";
+    const measured = Object.entries(media).map(([name, files]) => [
+      name,
+      files.map((one) => ({ ...one, kind: kindOf(one) })),
+    ]);
+    const work = { input, media: Object.fromEntries(measured) as never };
     const { input: adapted, rename } = model.adapt!(work);
     const renamed = Object.fromEntries(Object.entries(media).map(([name, files]) => [rename[name] ?? name, files]));
     const voice = "voice_id" in input ? ({ base: "slt", pitchHz: 240, loudnessDb: null, label: "x" } as const) : null;
@@ -92,27 +89,24 @@ describe("what is rendered", () => {
 
   test("is a larger picture and film, a sound as long as it was, and music and noise of the length that is asked for", async () => {
     const image = [await file("i.png", greyPng(300, 200), { width: 300, height: 200 })];
-    const source = [
-      await file("v.mp4", greyMp4(400, { width: 96, height: 64 }), { width: 96, height: 64, durationMs: 400 }),
-    ];
+    const size = { width: 96, height: 64 };
+    const source = [await file("v.mp4", greyMp4(400, size), { ...size, durationMs: 400 })];
     const audio = [await file("a.wav", plainWav(1250, 6000), { durationMs: 1250 })];
-    const enlarged = await render("topaz-image-upscaler", { target_resolution: "1080p" }, { source_image: image });
-    expect(enlarged).toMatchObject({ width: 1620, height: 1080 });
-    const clear = await render("topaz-image-upscaler-transparency", {}, { source_image: image });
-    expect(clear).toMatchObject({ width: 600, height: 400 });
-    const film = await render("topaz-video-upscaler", { resolution: "1080p" }, { source_video: source });
-    expect(film).toMatchObject({ width: 1620, height: 1080, durationMs: 400 });
-    const relit = await render("eyeline-id-relight", { prompt: "dusk" }, { source_video: source, images: image });
-    expect(relit).toMatchObject({ width: 96, height: 64, durationMs: 400 });
+    const [large, video] = [{ width: 1620, height: 1080 }, { source_video: source }];
+    for (const [id, input, media, facts] of [
+      ["topaz-image-upscaler", { target_resolution: "1080p" }, { source_image: image }, large],
+      ["topaz-image-upscaler-transparency", {}, { source_image: image }, { width: 600, height: 400 }],
+      ["topaz-video-upscaler", { resolution: "1080p" }, video, { ...large, durationMs: 400 }],
+      ["eyeline-id-relight", { prompt: "dusk" }, { ...video, images: image }, { ...size, durationMs: 400 }],
+      ["elevenlabs-sound-effects", { text: "rain", duration_ms: 700 }, {}, { durationMs: 700 }],
+      ["elevenlabs-music", { prompt: "calm", duration_ms: 3100 }, {}, { durationMs: 3100 }],
+    ] as const)
+      expect(await render(id, input, media), id).toMatchObject(facts);
     const isolated = await render("elevenlabs-audio-isolation", {}, { audio });
     expect(isolated).toMatchObject({ contentType: "audio/wav", durationMs: 1250 });
     const spoken = await render("elevenlabs-english-sts-v2", { voice_id: "voice_x" }, { audio });
     expect(spoken).toMatchObject({ durationMs: 1250 });
     expect(spoken.bytes.equals(isolated.bytes)).toBe(false);
-    expect(await render("elevenlabs-sound-effects", { text: "rain", duration_ms: 700 })).toMatchObject({
-      durationMs: 700,
-    });
-    expect(await render("elevenlabs-music", { prompt: "calm", duration_ms: 3100 })).toMatchObject({ durationMs: 3100 });
     await renderer.close();
   }, 60_000);
 });

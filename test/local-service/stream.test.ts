@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { frames, get, made, start, submit, until } from "./support/service.ts";
+import type { Body, Frame } from "./support/service.ts";
+import { frames, get, made, read, start, startHeld, submit, until } from "./support/service.ts";
 
-const statuses = (all: readonly { event: string; data: string }[]) =>
-  all.filter((frame) => frame.event === "status").map((frame) => JSON.parse(frame.data).status);
-
-const logIds = (all: readonly { event: string; data: string }[]) =>
-  all.filter((frame) => frame.event === "log").map((frame) => JSON.parse(frame.data).id);
+const dataOf = (all: readonly Frame[], kind: string): Body[] =>
+  all.flatMap(({ event, data }) => (event === kind ? [JSON.parse(data)] : []));
+const statuses = (all: readonly Frame[]) => dataOf(all, "status").map(({ status }) => status);
+const logIds = (all: readonly Frame[]) => dataOf(all, "log").map(({ id }) => id);
 
 test("a stream opened late replays every stored event, then the terminal status, then done [N16 P26 WS1 WS4 WS5 WS6]", async () => {
   const service = await start();
@@ -23,8 +23,7 @@ test("a stream opened late replays every stored event, then the terminal status,
 });
 
 test("a live stream carries every status on the way, and progress [N16 P26 S3 S20 T1 WJ11 WS5]", async () => {
-  const service = await start({ speed: 1 });
-  service.clock.manual();
+  const service = await startHeld({ speed: 1 });
   const { job_id } = await submit(service, "image-1", { prompt: "x" });
   const following = frames(service, job_id);
   await until(service, "/balance", () => service.stats().open_streams === 1);
@@ -32,8 +31,7 @@ test("a live stream carries every status on the way, and progress [N16 P26 S3 S2
   await service.clock.advance(2000);
   const all = await following;
   expect(statuses(all)).toEqual(["IN_QUEUE", "IN_PROGRESS", "COMPLETED"]);
-  const events = all.filter((frame) => frame.event === "log").map((frame) => JSON.parse(frame.data).event);
-  expect(events.filter((event) => event === "progress")).toHaveLength(3);
+  expect(dataOf(all, "log").filter(({ event }) => event === "progress")).toHaveLength(3);
   expect(service.stats().open_streams).toBe(0);
 });
 
@@ -60,32 +58,27 @@ test("ids of frames differ, and the end cannot be smuggled in through an event [
 });
 
 test("a service that closes ends its streams cleanly, with word to come back and no done [WS8]", async () => {
-  const service = await start();
-  service.clock.manual();
-  const other = await start({ speed: 1 });
-  other.clock.manual();
-  const { job_id } = await submit(other, "image-1", { prompt: "x" });
-  const response = await fetch(`${other.baseUrl}/jobs/${job_id}/stream`, {
-    headers: { Authorization: `Bearer ${other.apiKey}` },
-  });
-  await other.close();
+  const service = await startHeld({ speed: 1 });
+  const { job_id } = await submit(service, "image-1", { prompt: "x" });
+  const headers = { Authorization: `Bearer ${service.apiKey}` };
+  const response = await fetch(`${service.baseUrl}/jobs/${job_id}/stream`, { headers });
+  await service.close();
   const text = await response.text();
   expect(text).toContain("retry: 1000");
   expect(text).not.toContain("STREAM_DONE");
 });
 
 test("logs_after=start begins at the first event, and its cursor goes on from there [J13 J14 N17 P22 P23 P24 S3]", async () => {
-  const service = await start({ speed: 1 });
-  service.clock.manual();
+  const service = await startHeld({ speed: 1 });
   const { job_id } = await submit(service, "image-1", { prompt: "x" });
   const path = `/jobs/${job_id}/status`;
-  expect((await get(service, path)).body).not.toHaveProperty("logs");
-  const first = (await get(service, `${path}?logs_after=start`)).body;
+  expect(await read(service, path)).not.toHaveProperty("logs");
+  const first = await read(service, `${path}?logs_after=start`);
   expect(first.logs.map((item: { event: string }) => item.event)).toEqual(["queued", "moderation.passed"]);
-  const idle = (await get(service, `${path}?logs_after=${first.logs_next_cursor}`)).body;
+  const idle = await read(service, `${path}?logs_after=${first.logs_next_cursor}`);
   expect([idle.logs, "logs_next_cursor" in idle]).toEqual([[], false]);
   await service.clock.advance(300);
-  const next = (await get(service, `${path}?logs_after=${first.logs_next_cursor}`)).body;
+  const next = await read(service, `${path}?logs_after=${first.logs_next_cursor}`);
   expect(next.logs.map((item: { event: string }) => item.event)).toEqual(["started", "provider.submitted"]);
   expect((await get(service, `${path}?logs_after=whatever`)).status).toBe(400);
 });

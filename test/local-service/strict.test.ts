@@ -1,16 +1,29 @@
 /** `serve --strict`: what a hosted service answers, timings aside. */
 import { expect, test } from "vitest";
-import { createClient } from "../../src/core/api/index.ts";
 import { OURS } from "../../src/core/families/index.ts";
 import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
 import { PICTURE } from "../../src/local-service/start.ts";
+import { words } from "../support/word-list.ts";
 import { ended } from "./support/deliveries.ts";
 import { receiver } from "./support/receiver.ts";
-import { ask, type Body, get, key, made, start, submit, upload, uploaded } from "./support/service.ts";
+import {
+  ask,
+  type Body,
+  clientOf,
+  estimate,
+  get,
+  key,
+  made,
+  post,
+  read,
+  refusal,
+  start,
+  submit,
+  upload,
+  uploaded,
+} from "./support/service.ts";
 
 const strictly = (options: LocalServiceOptions = {}) => start({ strict: true, ...options });
-const post = (service: LocalService, path: string, body: unknown, credential = service.apiKey) =>
-  ask(service, "POST", path, { body, credential });
 
 /** The message of the same refusal in both profiles. */
 async function messages(refused: (service: LocalService) => Promise<{ readonly body: Body }>, catalog?: unknown[]) {
@@ -22,9 +35,8 @@ async function messages(refused: (service: LocalService) => Promise<{ readonly b
 test("a 402 sends a person to a console of the deployment, and the operator still adds funds", async () => {
   const service = await strictly({ balance: 0, brand: "Acme" });
   const refused = await post(service, "/models/image-1", { input: { prompt: "x" } });
-  expect(refused.body.error.billing.funding_url).toBe(
-    "https://console.acme.example/billing?workspace_id=workspace_local",
-  );
+  const funding_url = "https://console.acme.example/billing?workspace_id=workspace_local";
+  expect(refused.body.error.billing).toMatchObject({ funding_url });
   expect((await post(service, "/_local/wallet", { add: 1 })).status).toBe(200);
   expect((await made(service, "image-1", { prompt: "x" })).status).toBe("COMPLETED");
 });
@@ -45,6 +57,7 @@ test("a message tells the condition, not what this request or this machine has",
     service.faults([{ kind: "error", code: "UNAVAILABLE", status: 502 }]);
     return get(service, "/balance");
   };
+  const unknown = (service: LocalService) => post(service, "/chat/completions", { model: "x", messages: [] });
   const NOT_YET = "This model is not supported on v3 yet.";
   const rows = [
     [await messages((service) => get(service, "/models/image-0")), "image-0", "This model is retired."],
@@ -52,11 +65,7 @@ test("a message tells the condition, not what this request or this machine has",
     [await messages((service) => get(service, "/models/broken"), [broken]), "does not compile", NOT_YET],
     [await messages(reused), "image-1", "This idempotency key was used with another model."],
     [await messages(outlived), "expires at", "A key cannot outlive the credential that creates it."],
-    [
-      await messages((service) => post(service, "/chat/completions", { model: "x", messages: [] })),
-      "chat-1",
-      "There is no such chat model.",
-    ],
+    [await messages(unknown), "chat-1", "There is no such chat model."],
     [await messages(fault), "injected", "The request could not be served."],
   ] as const;
   for (const [{ usual, strict }, part, fixed] of rows) {
@@ -68,12 +77,8 @@ test("a message tells the condition, not what this request or this machine has",
 test("a rule of a model family is refused like any other", async () => {
   const properties = { prompt: { type: "string" }, quality: { enum: ["std", "pro"] }, resolution: { enum: ["1080p"] } };
   const catalog = [{ id: "acme-1", modality: "video", input_schema: { type: "object", properties } }];
-  const rule = {
-    kind: "requires" as const,
-    when: { field: "quality", is: ["pro"] },
-    fields: ["resolution"],
-    message: "pro is 1080p",
-  };
+  const when = { field: "quality", is: ["pro"] };
+  const rule = { kind: "requires" as const, when, fields: ["resolution"], message: "pro is 1080p" };
   const families = [{ name: "acme", models: ["acme-1"], rules: [rule] }];
   const said = async (service: LocalService) =>
     (await post(service, "/models/acme-1", { input: { prompt: "x", quality: "pro" } })).body.error.details[0].message;
@@ -96,14 +101,7 @@ test("the catalog is open and shows the fields of the description only; a switch
   const service = await strictly({ catalog: [model] });
   const { status, body } = await get(service, "/models", { credential: null });
   expect(status).toBe(200);
-  expect(Object.keys(body.data[0]).sort()).toEqual([
-    "description",
-    "id",
-    "logo_url",
-    "modality",
-    "name",
-    "price_description",
-  ]);
+  expect(Object.keys(body.data[0]).sort()).toEqual(words("description id logo_url modality name price_description"));
   const closed = await strictly({ openCatalog: false });
   expect((await get(closed, "/models", { credential: null })).status).toBe(401);
 });
@@ -111,23 +109,19 @@ test("the catalog is open and shows the fields of the description only; a switch
 test("what cannot be quoted is refused, which our client reads as not quotable, as it is described", async () => {
   const service = await strictly();
   const input = { image: await uploaded(service, PICTURE.bytes) };
-  const refused = await post(service, "/models/upscale-1/estimate", { input });
-  expect(refused).toMatchObject({ status: 400, body: { error: { code: "FAILED_PRECONDITION" } } });
-  const { Estimate } = (await get(service, "/openapi.json")).body.components.schemas;
+  expect(await estimate(service, "upscale-1", input)).toMatchObject(refusal(400, "FAILED_PRECONDITION"));
+  const { Estimate } = (await read(service, "/openapi.json")).components.schemas;
   expect(Object.keys(Estimate.properties)).toEqual(["model", "cost", "currency"]);
-  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
-  expect(await client.estimate({ model: "upscale-1", input })).toMatchObject({ costMicros: null, quotable: false });
-  await client.close();
+  const quote = await clientOf(service).estimate({ model: "upscale-1", input });
+  expect(quote).toMatchObject({ costMicros: null, quotable: false });
 });
 
 test("webhooks do not reach this machine, unless they may", async () => {
   const hook = await receiver();
   const service = await strictly();
   const { job_id } = await submit(service, "image-1", { prompt: "x" }, { webhook: hook.url });
-  expect(await ended(service, job_id, 1)).toMatchObject({
-    status: "FAILED",
-    last_error: { code: "FAILED_PRECONDITION" },
-  });
+  const failed = { status: "FAILED", last_error: { code: "FAILED_PRECONDITION" } };
+  expect(await ended(service, job_id, 1)).toMatchObject(failed);
   const allowed = await strictly({ deliverToLoopback: true });
   const job = await submit(allowed, "image-1", { prompt: "x" }, { webhook: hook.url });
   expect(await ended(allowed, job.job_id, 1)).toMatchObject({ status: "DELIVERED" });
@@ -172,11 +166,8 @@ test("the profiles differ in what docs/local-service.md lists, and in nothing el
   const both = async (name: string, call: (service: LocalService) => Promise<{ status: number; body: Body }>) => {
     if (steady(await call(usual)) !== steady(await call(strict))) differing.push(name);
   };
-  const poor = new Map([
-    [usual, await key(usual, { workspace_id: "poor" })],
-    [strict, await key(strict, { workspace_id: "poor" })],
-  ]);
-  const jobs = new Map<LocalService, string>();
+  const [poor, jobs] = [new Map<LocalService, string>(), new Map<LocalService, string>()];
+  for (const service of [usual, strict]) poor.set(service, await key(service, { workspace_id: "poor" }));
   const jobOf = (service: LocalService) => jobs.get(service) ?? "";
   const SUBMIT = { input: { prompt: "x", seed: 1 }, idempotency_key: "k", webhook: "http://127.0.0.1:9/" };
   const image = async (service: LocalService) => ({ image: await uploaded(service, PICTURE.bytes) });
@@ -203,21 +194,17 @@ test("the profiles differ in what docs/local-service.md lists, and in nothing el
   await both("moderated", (service) => post(service, MODELS, { input: { prompt: "moderation-refused" } }));
   await both("no funds", (service) => post(service, MODELS, { input: { prompt: "x" } }, poor.get(service)));
   await both("estimate", (service) => post(service, `${MODELS}/estimate`, { input: { prompt: "x" } }));
-  await both("unquotable", async (service) =>
-    post(service, "/models/upscale-1/estimate", { input: await image(service) }),
-  );
+  await both("unquotable", async (service) => estimate(service, "upscale-1", await image(service)));
   await both("chat model", (service) => post(service, "/chat/completions", { model: "x" }));
   await both("token", (service) => post(service, "/tokens", {}));
   await both("key", (service) => post(service, "/keys", { scopes: ["jobs:read"] }));
   await both("keys", (service) => get(service, "/keys"));
-  await both("webhook", (service) =>
-    ask(service, "PUT", "/webhooks/default", { body: { url: "http://127.0.0.1:9/" } }),
-  );
+  const hook = { body: { url: "http://127.0.0.1:9/" } };
+  await both("webhook", (service) => ask(service, "PUT", "/webhooks/default", hook));
   await both("webhook test", (service) => post(service, "/webhooks/default/test", {}));
   await both("deliveries", (service) => get(service, "/webhooks/deliveries"));
-  await both("drain", (service) =>
-    post(service, "/log-drains", { name: "d", url: "http://10.0.0.1/", format: "otlp" }),
-  );
+  const drain = { name: "d", url: "http://10.0.0.1/", format: "otlp" };
+  await both("drain", (service) => post(service, "/log-drains", drain));
   await both("nothing there", (service) => get(service, "/nothing"));
   await both("delete", (service) => ask(service, "DELETE", `/jobs/${jobOf(service)}`));
   expect(differing).toEqual([

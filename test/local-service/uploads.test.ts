@@ -1,11 +1,12 @@
 /** Uploads are judged by their bytes, like at a hosted service; decoding faults show in the job that reads the file. */
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import type { LocalService } from "../../src/local-service/index.ts";
 import { probe } from "../../src/local-service/render/index.ts";
 import { sampled } from "../support/sample.ts";
 import { openBench } from "./render/bench.ts";
 import { mediaSamples, type SampleName } from "./support/media-samples.ts";
-import { ask, type Body, finished, get, start, submit, upload } from "./support/service.ts";
+import { type Body, estimate, finished, post, read, refusal, start, submit, upload } from "./support/service.ts";
 
 const { path } = await openBench(1);
 const samples = await mediaSamples();
@@ -25,15 +26,13 @@ function jobOf(name: SampleName, file: Body, good: Body): { readonly model: stri
   }
 }
 
-type Service = Awaited<ReturnType<typeof start>>;
-
-async function handle(service: Service, bytes: Uint8Array) {
+async function handle(service: LocalService, bytes: Uint8Array) {
   const { status, body } = await upload(service, bytes);
   expect([status, body.error]).toEqual([201, undefined]);
   return { source: "url", url: body.url };
 }
 
-async function run(service: Service, name: SampleName, bytes: Uint8Array) {
+async function run(service: LocalService, name: SampleName, bytes: Uint8Array) {
   const good = await handle(service, samples.png.bytes);
   const { model, input } = jobOf(name, await handle(service, bytes), good);
   const { job_id } = await submit(service, model, input);
@@ -54,11 +53,11 @@ describe.each(NAMES)("%s", (name) => {
 
   test("is known by its bytes, whatever name and type are declared, and its facts are right [WA2]", async () => {
     const service = await start();
-    for (const [type, fileName] of [
-      ["text/plain", "notes.txt"],
-      ["image/png", "picture.png"],
-      ["audio/mpeg", "song.mp3"],
-    ] as const) {
+    for (const [type, fileName] of Object.entries({
+      "text/plain": "a.txt",
+      "image/png": "a.png",
+      "audio/mpeg": "a.mp3",
+    })) {
       const form = new FormData();
       form.append("file", new Blob([Uint8Array.from(bytes)], { type }), fileName);
       const headers = { Authorization: `Key ${service.apiKey}` };
@@ -77,12 +76,12 @@ describe.each(NAMES)("%s", (name) => {
   test("whole, a job reads it to the end; beyond the size that its field allows, it is refused", async () => {
     const service = await start();
     expect(await run(service, name, bytes)).toMatchObject({ status: "COMPLETED", error: null });
-    const catalog = (await get(service, "/models/video-1")).body;
+    const catalog = await read(service, "/models/video-1");
     const field = { ...catalog.input_schema.properties.start_image, media_type: kind, max_file_size_bytes: 100 };
     const input_schema = { type: "object", properties: { medium: field } };
     const small = await start({ catalog: [{ id: "small-1", modality: "video", input_schema }] });
     const input = { medium: await handle(small, bytes) };
-    const refused = await ask(small, "POST", "/models/small-1", { body: { input } });
+    const refused = await post(small, "/models/small-1", { input });
     expect(refused.body.error.details).toMatchObject([{ field: "input.medium", reason: "max_file_size_bytes" }]);
   });
 
@@ -95,16 +94,14 @@ describe.each(NAMES)("%s", (name) => {
     "%s, it is taken, and fails only the job that reads it, refunded",
     async (how, broken) => {
       const service = await start();
-      const before = (await get(service, "/balance")).body.balance;
+      const before = (await read(service, "/balance")).balance;
       const job = await run(service, name, broken);
       // What is left of an MP3 plays on; nothing in it says how long it was.
       if (name === "mp3" && how === "cut short") return expect(job.status).toBe("COMPLETED");
-      expect(job).toMatchObject({
-        status: "FAILED",
-        cost: 0,
-        error: { code: "INVALID_ARGUMENT", retryable: false, message: expect.stringMatching(/cannot be decoded/) },
-      });
-      expect((await get(service, "/balance")).body.balance).toBe(before);
+      const message = expect.stringMatching(/cannot be decoded/);
+      const error = { code: "INVALID_ARGUMENT", retryable: false, message };
+      expect(job).toMatchObject({ status: "FAILED", cost: 0, error });
+      expect((await read(service, "/balance")).balance).toBe(before);
       expect(await run(service, name, bytes)).toMatchObject({ status: "COMPLETED" });
     },
   );
@@ -127,15 +124,14 @@ test.each([
   ["the first bytes of a PNG alone", samples.png.bytes.subarray(0, 4)],
 ])("%s is none of the formats and is refused at once", async (_, bytes) => {
   const service = await start();
-  const refused = await upload(service, bytes);
-  expect(refused.status).toBe(400);
-  expect(refused.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "file" });
+  const error = { code: "INVALID_ARGUMENT", param: "file" };
+  expect(await upload(service, bytes)).toMatchObject(refusal(400, error));
 });
 
 test("what the length of a sound costs cannot be quoted where it cannot be measured", async () => {
   const service = await start();
   const good = await handle(service, samples.png.bytes);
   const { model, input } = jobOf("flac", await handle(service, spoilt("flac")), good);
-  const { body } = await ask(service, "POST", `/models/${model}/estimate`, { body: { input } });
+  const { body } = await estimate(service, model, input);
   expect(body).toMatchObject({ quotable: false, reason: "The duration of input.audio cannot be measured." });
 });

@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import { createClient } from "../../src/core/api/index.ts";
-import { get, start } from "./support/service.ts";
+import { clientOf, get, read, start } from "./support/service.ts";
 
 const PATH = "/models/speech-1/voices/search";
 
 test("voices are found by name and label, the best fits first, your own among them and nobody else's", async () => {
   const service = await start();
   const names = async (query: string) =>
-    (await get(service, `${PATH}?${query}`)).body.data.map(({ name }: { name: string }) => name);
+    (await read(service, `${PATH}?${query}`)).data.map(({ name }: { name: string }) => name);
   expect(await names("q=SALLY")).toEqual(["Sally"]);
   expect(await names("q=al")).toEqual(["Alan", "Sally"]);
   expect(await names("q=american")).toEqual(["Sally", "Robert", "Kevin"]);
@@ -15,7 +14,7 @@ test("voices are found by name and label, the best fits first, your own among th
   expect(await names("q=american&limit=1")).toEqual(["Sally"]);
   expect(await names("q=american&language=fr")).toEqual([]);
   expect(await names("q=nobody")).toEqual([]);
-  const { data } = (await get(service, `${PATH}?q=sally`)).body;
+  const { data } = await read(service, `${PATH}?q=sally`);
   expect(Object.keys(data[0])).toEqual(["id", "name", "preview_url", "labels"]);
 });
 
@@ -38,9 +37,8 @@ test("a bad query is refused by its field, and an unknown model is a 404", async
 
 test("our client finds the voice that the list has", async () => {
   const service = await start();
-  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  const client = clientOf(service);
   const [found] = await client.searchVoices("speech-1", { q: "robert", gender: "male", language: "en", limit: 5 });
   const { data } = await client.voices("speech-1").page();
   expect(found).toEqual(data.find(({ name }) => name === "Robert"));
-  await client.close();
 });

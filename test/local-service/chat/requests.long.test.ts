@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
-import { ask, type Body, get, start, until } from "../support/service.ts";
+import { words } from "../../support/word-list.ts";
+import { ask, type Body, chat, post, read, start, startHeld, until } from "../support/service.ts";
 
 const inline = (png: Uint8Array) => `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
 const PATH = "/chat/completions";
@@ -11,56 +12,38 @@ const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a 
 
 test("all bad fields are listed at once, with their places", async () => {
   const service = await start();
-  const body = {
-    model: "chat-1",
-    messages: [{ role: "robot", content: 1 }],
-    temperature: 3,
-    n: 0,
-    max_tokens: 0,
-    stop: 1,
-  };
-  const { status, body: answer } = await ask(service, "POST", PATH, { body });
+  const wrong = { messages: [{ role: "robot", content: 1 }], temperature: 3, n: 0, max_tokens: 0, stop: 1 };
+  const { status, body } = await post(service, PATH, { model: "chat-1", ...wrong });
   expect(status).toBe(400);
-  const fields = answer.error.details.map((detail: Body) => detail.field);
-  expect(fields).toEqual(expect.arrayContaining(["messages[0].role", "temperature", "n", "max_tokens", "stop"]));
-  expect((await get(service, "/jobs")).body.data).toEqual([]);
+  const fields = body.error.details.map((detail: Body) => detail.field);
+  expect(fields).toEqual(expect.arrayContaining(words("messages[0].role temperature n max_tokens stop")));
+  expect((await read(service, "/jobs")).data).toEqual([]);
 });
 
 test("nulls, text parts and a list of tools are accepted as common clients send them [WK3]", async () => {
   const service = await start();
+  const image = { type: "image_url", image_url: { url: inline(greyPng(8)) } };
   const body = {
     ...said,
     messages: [
       { role: "developer", content: "Be short.", name: null },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "Describe a mill." },
-          { type: "image_url", image_url: { url: inline(greyPng(8)) } },
-        ],
-      },
+      { role: "user", content: [{ type: "text", text: "Describe a mill." }, image] },
       { role: "assistant", content: null, tool_calls: [] },
     ],
-    temperature: null,
-    max_tokens: null,
-    stop: null,
-    stream: null,
-    response_format: { type: "text" },
-    tools: [],
-    tool_choice: "auto",
-    user: "someone",
+    ...{ temperature: null, max_tokens: null, stop: null, stream: null, response_format: { type: "text" } },
+    ...{ tools: [], tool_choice: "auto", user: "someone" },
   };
-  const { status, body: answer } = await ask(service, "POST", PATH, { body });
+  const { status, body: answer } = await post(service, PATH, body);
   expect(status).toBe(200);
   expect(answer.choices[0].message.content).toContain("mill");
-  const demanded = await ask(service, "POST", PATH, { body: { ...said, tool_choice: "required" } });
+  const demanded = await post(service, PATH, { ...said, tool_choice: "required" });
   expect(demanded.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "tool_choice" });
 });
 
 test("a chat has no idempotency key: the same request twice is two jobs [WT5]", async () => {
   const service = await start();
-  const first = await ask(service, "POST", PATH, { body: said });
-  const second = await ask(service, "POST", PATH, { body: said });
+  const first = await post(service, PATH, said);
+  const second = await post(service, PATH, said);
   expect(second.body.id).not.toBe(first.body.id);
   expect(second.headers.get("x-idempotent-replayed")).toBeNull();
   expect(service.stats().jobs_by_key).toEqual({});
@@ -68,26 +51,20 @@ test("a chat has no idempotency key: the same request twice is two jobs [WT5]", 
 
 test("a chat job has the logs and the stream of any job, and can be deleted [WT3]", async () => {
   const service = await start();
-  const { id } = (await ask(service, "POST", PATH, { body: said })).body;
-  const { data } = (await get(service, `/jobs/${id}/logs`)).body;
-  expect(data.map((event: Body) => event.event)).toEqual([
-    "queued",
-    "moderation.passed",
-    "started",
-    "provider.submitted",
-    "finalizing",
-    "completed",
-  ]);
-  expect((await get(service, `/jobs/${id}/stream`)).body).toContain("event: done");
-  expect((await get(service, `/jobs/${id}`)).body.prompt).toBe("Describe a mill.");
+  const { id } = (await post(service, PATH, said)).body;
+  const { data } = await read(service, `/jobs/${id}/logs`);
+  expect(data.map((event: Body) => event.event)).toEqual(
+    words("queued moderation.passed started provider.submitted finalizing completed"),
+  );
+  expect(await read(service, `/jobs/${id}/stream`)).toContain("event: done");
+  expect((await read(service, `/jobs/${id}`)).prompt).toBe("Describe a mill.");
   expect((await ask(service, "DELETE", `/jobs/${id}`)).status).toBe(204);
-  const job = (await get(service, `/jobs/${id}`)).body;
+  const job = await read(service, `/jobs/${id}`);
   expect([job.status, job.outputs, "prompt" in job]).toEqual(["COMPLETED", [], false]);
 });
 
 test("a reader that leaves does not stop the work: the job completes and is paid", async () => {
-  const service = await start({ speed: 1 });
-  service.clock.manual();
+  const service = await startHeld({ speed: 1 });
   const leave = new AbortController();
   const response = await fetch(`${service.baseUrl}${PATH}`, {
     method: "POST",
@@ -105,41 +82,28 @@ test("a reader that leaves does not stop the work: the job completes and is paid
 
 test("a chat that the service's end interrupts is failed and refunded at the next start", async () => {
   const dataDir = newFolder();
-  const service = await start({ dataDir, speed: 1 });
-  service.clock.manual();
-  const asked = ask(service, "POST", PATH, { body: { ...said, stream: true } });
+  const service = await startHeld({ dataDir, speed: 1 });
+  const asked = post(service, PATH, { ...said, stream: true });
   await until(service, "/jobs", (page) => page.data.length === 1);
   await service.close();
-  const frames = String((await asked).body)
-    .trim()
-    .split("\n\n");
-  expect(JSON.parse(frames.at(-1)!.slice("data: ".length)).error.code).toBe("UNAVAILABLE");
+  const [, last = ""] = /data: ([^\n]*)\n*$/.exec((await asked).body) ?? [];
+  expect(JSON.parse(last).error.code).toBe("UNAVAILABLE");
   const again = await start({ dataDir });
-  const { data } = (await get(again, "/jobs")).body;
+  const { data } = await read(again, "/jobs");
   expect(data).toMatchObject([{ model: "chat-1", status: "FAILED", cost: 0 }]);
-  expect((await get(again, "/balance")).body.balance).toBe(25);
+  expect((await read(again, "/balance")).balance).toBe(25);
 });
 
 test("the cut of a stream by a fault is met as such", async () => {
   const service = await start();
   service.faults([{ kind: "cut_stream", after_frames: 2, model: "chat-1" }]);
-  const { body } = await ask(service, "POST", PATH, { body: { ...said, stream: true } });
+  const { body } = await post(service, PATH, { ...said, stream: true });
   expect(String(body).trim().split("\n\n")).toHaveLength(2);
 });
 
 test("whatever is sent, the answer is a completion or a 4xx in the envelope, and the wallet pays for completions only", async () => {
   const service = await start();
-  const names = [
-    "messages",
-    "stream",
-    "temperature",
-    "max_tokens",
-    "n",
-    "stop",
-    "response_format",
-    "seed",
-    "tool_choice",
-  ];
+  const names = words("messages stream temperature max_tokens n stop response_format seed tool_choice");
   const messages = fc.array(
     fc.record({ role: fc.constantFrom("user", "system", "robot"), content: fc.oneof(fc.string(), fc.jsonValue()) }),
   );
@@ -147,13 +111,13 @@ test("whatever is sent, the answer is a completion or a 4xx in the envelope, and
     .tuple(fc.dictionary(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 3 })), fc.option(messages))
     .map(([fields, said]) => ({ model: "chat-1", ...fields, ...(said ? { messages: said } : {}) }));
   const property = fc.asyncProperty(body, async (sent) => {
-    const { status } = await ask(service, "POST", PATH, { body: sent });
+    const { status } = await post(service, PATH, sent);
     expect([200, 400]).toContain(status);
   });
   await fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 25) });
-  const { balance, spent } = (await get(service, "/balance")).body;
+  const { balance, spent } = await read(service, "/balance");
   expect(balance + spent).toBeCloseTo(25, 9);
-  expect((await get(service, "/jobs")).body.data.every((job: Body) => job.status === "COMPLETED")).toBe(true);
+  expect((await read(service, "/jobs")).data.every((job: Body) => job.status === "COMPLETED")).toBe(true);
 });
 
 test("prompts made to be slow are answered or refused, none hangs", async () => {
@@ -165,12 +129,8 @@ test("prompts made to be slow are answered or refused, none hangs", async () => 
     `fields: ${"a and ".repeat(150_000)}`,
     "((((".repeat(200_000),
   ];
-  for (const content of slow) {
-    const { status } = await ask(service, "POST", PATH, { body: { ...said, messages: [{ role: "user", content }] } });
-    expect([200, 400]).toContain(status);
-  }
-  const tooLong = { ...said, messages: [{ role: "user", content: "x".repeat(1_000_001) }] };
-  expect((await ask(service, "POST", PATH, { body: tooLong })).body.error).toMatchObject({ param: "messages" });
+  for (const content of slow) expect([200, 400]).toContain((await chat(service, content)).status);
+  expect((await chat(service, "x".repeat(1_000_001))).body.error).toMatchObject({ param: "messages" });
 });
 
 const blackPng = async () => Buffer.from(await createCanvas(32, 16).encode("png"));
@@ -187,7 +147,7 @@ test("a verdict of pictures passes all but black ones, and each picture is charg
     const images = pictures.map((url) => ({ type: "image_url", image_url: { url } }));
     const messages = [{ role: "user", content: [{ type: "text", text: "Is there a boat?" }, ...images] }];
     const response_format = { type: "json_schema", json_schema: { name: "verdict", schema } };
-    const { status, body } = await ask(service, "POST", PATH, { body: { model: "chat-1", messages, response_format } });
+    const { status, body } = await post(service, PATH, { model: "chat-1", messages, response_format });
     return status === 200
       ? { ...JSON.parse(body.choices[0].message.content), tokens: body.usage.prompt_tokens }
       : { status, field: body.error.details[0].field };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ask, type Body, key, start, until } from "../support/service.ts";
+import { ask, type Body, key, post, read, start, startHeld, until } from "../support/service.ts";
 
 const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a mill." }] };
 const shown = (...urls: readonly string[]) => ({
@@ -71,15 +71,10 @@ function refusal(status: number, type: string, retryable: boolean) {
 async function verdict(service: Parameters<typeof ask>[0], body: object, credential?: string, path = PATH) {
   const reply = await ask(service, "POST", path, { body, ...(credential && { credential }) });
   if (reply.status === 200) return { status: 200, error: null };
-  const { error } = reply.body;
-  return {
-    error,
-    status: reply.status,
-    type: error.type,
-    retryable: error.retryable,
-    header: reply.headers.get("x-should-retry"),
-    retryAfter: reply.headers.get("retry-after"),
-  };
+  const { status, headers, body: answer } = reply;
+  const { type, retryable } = answer.error;
+  const [header, retryAfter] = [headers.get("x-should-retry"), headers.get("retry-after")];
+  return { error: answer.error, status, type, retryable, header, retryAfter };
 }
 
 const PATH = "/chat/completions";
@@ -105,35 +100,35 @@ test("every refusal has its kind, and says whether to retry", async () => {
   expect(await found(said, narrow)).toEqual(refusal(403, "permission_error", false));
   expect(await found(said, poor)).toEqual(refusal(402, "invalid_request_error", false));
   expect(await found(moderated)).toEqual(refusal(422, "invalid_request_error", false));
-  const forced = async (code: "RESOURCE_EXHAUSTED" | "INTERNAL" | "UNAVAILABLE" | "DEADLINE_EXCEEDED") => {
+  for (const [code, status, type, retryable] of [
+    ["RESOURCE_EXHAUSTED", 429, "rate_limit_error", true],
+    ["INTERNAL", 500, "server_error", false],
+    ["UNAVAILABLE", 503, "server_error", true],
+    ["DEADLINE_EXCEEDED", 504, "server_error", true],
+  ] as const) {
     service.faults([{ kind: "error", code, count: 1 }]);
-    return found(said);
-  };
-  expect(await forced("RESOURCE_EXHAUSTED")).toEqual(refusal(429, "rate_limit_error", true));
-  expect(await forced("INTERNAL")).toEqual(refusal(500, "server_error", false));
-  expect(await forced("UNAVAILABLE")).toEqual(refusal(503, "server_error", true));
-  expect(await forced("DEADLINE_EXCEEDED")).toEqual(refusal(504, "server_error", true));
+    expect(await found(said)).toEqual(refusal(status, type, retryable));
+  }
 });
 
 test("jobs of media are refused as before: without a kind, and without a header", async () => {
   const service = await start();
-  const { body, headers } = await ask(service, "POST", "/models/image-1", { body: { input: {}, extra: 1 } });
+  const { body, headers } = await post(service, "/models/image-1", { input: {}, extra: 1 });
   expect([body.error.type, headers.get("x-should-retry")]).toEqual([undefined, null]);
 });
 
 /** A service on which answers stay in flight. */
 async function halted(options: object = {}) {
-  const service = await start({ speed: 1, ...options });
-  service.clock.manual();
+  const service = await startHeld({ speed: 1, ...options });
   const inFlight = (count: number) => until(service, "/jobs?limit=100", (page) => page.data.length === count);
   return { service, inFlight };
 }
 
 test("a key has 15 requests in flight at most, and a workspace too", async () => {
   const { service, inFlight } = await halted();
-  const begun = Array.from({ length: 15 }, () => ask(service, "POST", PATH, { body: said }));
+  const begun = Array.from({ length: 15 }, () => post(service, PATH, said));
   await inFlight(15);
-  const reply = await ask(service, "POST", PATH, { body: { ...said, stream: true } });
+  const reply = await post(service, PATH, { ...said, stream: true });
   expect([reply.status, reply.body.error.type, reply.body.error.retryable]).toEqual([429, "rate_limit_error", true]);
   const headers = ["x-ratelimit-concurrency-limit", "x-ratelimit-concurrency-remaining", "retry-after"];
   expect(headers.map((name) => reply.headers.get(name))).toEqual(["15", "0", "1"]);
@@ -143,7 +138,7 @@ test("a key has 15 requests in flight at most, and a workspace too", async () =>
   expect((await verdict(service, said, apart)).status).toBe(402);
   await service.clock.advance(60_000);
   expect((await Promise.all(begun)).map(({ status }) => status)).toEqual(Array(15).fill(200));
-  const last = ask(service, "POST", PATH, { body: said });
+  const last = post(service, PATH, said);
   await inFlight(16);
   await service.clock.advance(60_000);
   expect((await last).status).toBe(200);
@@ -153,11 +148,11 @@ test("the highest price is held until the end: what it exceeds is final, what ot
   // 100 tokens of an answer cost 400 micro-dollars at most.
   const { service, inFlight } = await halted({ balance: 0.0006 });
   const body = { ...said, max_tokens: 100 };
-  const first = ask(service, "POST", PATH, { body });
+  const first = post(service, PATH, body);
   await inFlight(1);
-  const balance = async () => (await ask(service, "GET", "/balance")).body.balance as number;
+  const balance = async () => (await read(service, "/balance")).balance as number;
   expect(await balance()).toBeLessThan(0.0002);
-  const { data } = (await ask(service, "GET", "/jobs")).body;
+  const { data } = await read(service, "/jobs");
   expect("cost" in data[0]).toBe(false);
   const { error, ...second } = await verdict(service, body);
   expect(second).toEqual(refusal(402, "invalid_request_error", true));
@@ -166,29 +161,26 @@ test("the highest price is held until the end: what it exceeds is final, what ot
   expect(never).toEqual(refusal(402, "invalid_request_error", false));
   await service.clock.advance(60_000);
   const { id, usage } = (await first).body;
-  const { cost } = (await ask(service, "GET", `/jobs/${id}`)).body;
+  const { cost } = await read(service, `/jobs/${id}`);
   expect(Math.round(cost * 1e6)).toBe(usage.prompt_tokens + 4 * usage.completion_tokens);
   expect(await balance()).toBeCloseTo(0.0006 - cost, 9);
 });
 
 test("a finished chat's job has its tokens and the time to the first of them, and one of media has not", async () => {
   const { service, inFlight } = await halted();
-  const asked = ask(service, "POST", PATH, { body: { ...said, reasoning_effort: "low" } });
+  const asked = post(service, PATH, { ...said, reasoning_effort: "low" });
   await inFlight(1);
-  const [{ job_id }] = (await ask(service, "GET", "/jobs")).body.data;
-  expect("usage" in (await ask(service, "GET", `/jobs/${job_id}`)).body).toBe(false);
+  const [{ job_id }] = (await read(service, "/jobs")).data;
+  expect("usage" in (await read(service, `/jobs/${job_id}`))).toBe(false);
   await service.clock.advance(60_000);
   const { usage } = (await asked).body;
-  const job = (await ask(service, "GET", `/jobs/${job_id}`)).body;
-  expect(job.usage).toEqual({
-    prompt_tokens: usage.prompt_tokens,
-    completion_tokens: usage.completion_tokens,
-    reasoning_tokens: usage.completion_tokens_details.reasoning_tokens,
-    estimated: false,
-  });
+  const job = await read(service, `/jobs/${job_id}`);
+  const { prompt_tokens, completion_tokens, completion_tokens_details } = usage;
+  const { reasoning_tokens } = completion_tokens_details;
+  expect(job.usage).toEqual({ prompt_tokens, completion_tokens, reasoning_tokens, estimated: false });
   expect(job.usage.reasoning_tokens).toBeGreaterThan(0);
   expect(job.metrics).toEqual({ processing_time_ms: expect.any(Number), time_to_first_token_ms: 200 });
-  const media = (await ask(service, "POST", "/models/image-1", { body: { input: { prompt: "A mill" } } })).body;
+  const media = (await post(service, "/models/image-1", { input: { prompt: "A mill" } })).body;
   await service.clock.advance(600_000);
   const image: Body = await until(service, `/jobs/${media.job_id}`, ({ status }) => status === "COMPLETED");
   expect([image.usage, image.metrics.time_to_first_token_ms]).toEqual([undefined, undefined]);
@@ -197,14 +189,14 @@ test("a finished chat's job has its tokens and the time to the first of them, an
 test("reasoning comes before the answer, apart from it, and counts among its tokens", async () => {
   const service = await start();
   const body = { ...said, reasoning_effort: "high" };
-  const { choices, usage } = (await ask(service, "POST", PATH, { body })).body;
+  const { choices, usage } = (await post(service, PATH, body)).body;
   expect(choices[0].message.reasoning_content).toContain("high");
   expect(choices[0].message.content).toBe("Simulated answer to: Describe a mill.");
   const { reasoning_tokens } = usage.completion_tokens_details;
   expect(usage.completion_tokens).toBeGreaterThan(reasoning_tokens);
-  const cut = await ask(service, "POST", PATH, { body: { ...body, max_tokens: 2 } });
+  const cut = await post(service, PATH, { ...body, max_tokens: 2 });
   expect(cut.body.choices[0]).toMatchObject({ finish_reason: "length", message: { content: "" } });
-  const streamed = await ask(service, "POST", PATH, { body: { ...body, stream: true } });
+  const streamed = await post(service, PATH, { ...body, stream: true });
   const frames = String(streamed.body).trim().split("\n\n").slice(1, -2);
   const deltas = frames.map((frame) => Object.keys(JSON.parse(frame.slice(6)).choices[0].delta)[0]);
   expect(deltas.lastIndexOf("reasoning_content")).toBe(reasoning_tokens - 1);
@@ -213,5 +205,5 @@ test("reasoning comes before the answer, apart from it, and counts among its tok
 
 test("ids of models match in any case, and the answer names the model as the list does", async () => {
   const service = await start();
-  expect((await ask(service, "POST", PATH, { body: { ...said, model: "CHAT-1" } })).body.model).toBe("chat-1");
+  expect((await post(service, PATH, { ...said, model: "CHAT-1" })).body.model).toBe("chat-1");
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { drain, drainNow, drainUntil, lines } from "../support/drains.ts";
 import { dataFolder, startProcess } from "../support/killable.ts";
 import { receiver } from "../support/receiver.ts";
-import { get, made, start } from "../support/service.ts";
+import { made, read, start, startHeld } from "../support/service.ts";
 
 test("killed in the middle of a batch, the service posts it again after a restart: every event at least once [WD8]", async () => {
   const folder = await dataFolder();
@@ -10,7 +10,7 @@ test("killed in the middle of a batch, the service posts it again after a restar
   const hook = await receiver((index) => (index === 0 ? undefined : 200));
   const { id } = await drain(first, { url: hook.url });
   const { job_id } = await made(first, "image-1", { prompt: "x" });
-  const { data: logs } = (await get(first, `/jobs/${job_id}/logs?limit=100`)).body;
+  const { data: logs } = await read(first, `/jobs/${job_id}/logs?limit=100`);
   await hook.arrived(1);
   await kill();
   const second = await start({ dataDir: folder });
@@ -34,19 +34,13 @@ test("what was accepted before a kill is not posted again", async () => {
   const second = await start({ dataDir: folder });
   const after = await made(second, "image-1", { prompt: "x" });
   await drainUntil(second, id, (row) => row.last_success_at > then);
-  const jobs = new Set(
-    hook.received
-      .slice(count)
-      .flatMap(lines)
-      .map((line) => line.studio_job_id),
-  );
-  expect(jobs).toEqual(new Set([after.job_id]));
+  const later = hook.received.slice(count).flatMap(lines);
+  expect(new Set(later.map((line) => line.studio_job_id))).toEqual(new Set([after.job_id]));
 });
 
 test("a drain that was switched off stays off after a restart", async () => {
   const folder = await dataFolder();
-  const first = await start({ dataDir: folder });
-  first.clock.manual();
+  const first = await startHeld({ dataDir: folder });
   const hook = await receiver(() => 500);
   const { id } = await drain(first, { url: hook.url });
   await made(first, "image-1", { prompt: "x" });

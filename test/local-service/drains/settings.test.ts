@@ -1,53 +1,35 @@
 import { expect, test } from "vitest";
 import { change, drain, drainNow, SECRET } from "../support/drains.ts";
 import { receiver } from "../support/receiver.ts";
-import { ask, type Body, get, key, start } from "../support/service.ts";
+import { ask, type Body, get, key, post, read, refusal, start, startHeld } from "../support/service.ts";
 
 const URL_A = "https://example.com/logs";
 
 test("a drain is created, read, listed, changed and removed; its secret and header values are never shown [WD1 WD3]", async () => {
-  const service = await start();
-  service.clock.manual();
+  const service = await startHeld();
   const [keyId] = service.apiKey.split(":");
   const headers = { Authorization: "Bearer hidden-value", "X-Team": "video" };
-  const body = { name: "logs", url: URL_A, secret: SECRET, headers };
-  const made = await ask(service, "POST", "/log-drains", { body });
+  const made = await post(service, "/log-drains", { name: "logs", url: URL_A, secret: SECRET, headers });
   const now = new Date(service.clock.now()).toISOString();
   expect(made.status).toBe(201);
   expect(made.body).toEqual({
-    id: expect.stringMatching(/^drain_[0-9a-f-]{36}$/),
-    name: "logs",
-    url: URL_A,
-    format: "ndjson",
-    header_names: ["Authorization", "X-Team"],
-    enabled: true,
-    batch_size: 1000,
-    consecutive_failures: 0,
-    last_success_at: null,
-    last_failure_at: null,
-    last_failure_status: null,
-    last_error: null,
-    disabled_reason: null,
-    created_at: now,
-    updated_at: now,
-    updated_by_key_id: keyId,
+    ...{ id: expect.stringMatching(/^drain_[0-9a-f-]{36}$/), name: "logs", url: URL_A, format: "ndjson" },
+    ...{ header_names: ["Authorization", "X-Team"], enabled: true, batch_size: 1000, disabled_reason: null },
+    ...{ consecutive_failures: 0, last_success_at: null, last_failure_at: null, last_failure_status: null },
+    ...{ last_error: null, created_at: now, updated_at: now, updated_by_key_id: keyId },
   });
   const path = `/log-drains/${made.body.id}`;
-  expect((await get(service, path)).body).toEqual(made.body);
-  expect((await get(service, "/log-drains")).body).toEqual({ data: [made.body], next_cursor: null });
+  expect(await read(service, path)).toEqual(made.body);
+  expect(await read(service, "/log-drains")).toEqual({ data: [made.body], next_cursor: null });
   await service.clock.advance(5_000);
   const changed = await change(service, made.body.id, { name: "renamed", batch_size: 5, headers: {}, url: null });
-  expect(changed).toMatchObject({
-    status: 200,
-    body: { name: "renamed", batch_size: 5, header_names: [], url: URL_A, created_at: now },
-  });
-  expect(changed.body.updated_at).toBe(new Date(service.clock.now()).toISOString());
-  const everything = JSON.stringify([made.body, changed.body]);
-  expect(everything).not.toContain("hidden-value");
-  expect(everything).not.toContain(SECRET);
+  const updated_at = new Date(service.clock.now()).toISOString();
+  const body = { name: "renamed", batch_size: 5, header_names: [], url: URL_A, created_at: now, updated_at };
+  expect(changed).toMatchObject({ status: 200, body });
+  for (const secret of ["hidden-value", SECRET])
+    expect(JSON.stringify([made.body, changed.body])).not.toContain(secret);
   expect((await ask(service, "DELETE", path)).status).toBe(204);
-  expect((await get(service, path)).status).toBe(404);
-  expect((await ask(service, "DELETE", path)).status).toBe(404);
+  for (const method of ["GET", "DELETE"]) expect((await ask(service, method, path)).status).toBe(404);
   expect((await change(service, made.body.id, { name: "x" })).status).toBe(404);
   expect((await ask(service, "POST", `${path}/test`)).status).toBe(404);
 });
@@ -76,14 +58,13 @@ test.each<[string, object, string, string]>([
 ])("%s is 400, by field and reason", async (_name, wrong, field, reason) => {
   const service = await start();
   const body = { name: "logs", url: URL_A, secret: SECRET, ...wrong };
-  const reply = await ask(service, "POST", "/log-drains", { body });
-  expect(reply).toMatchObject({ status: 400, body: { error: { code: "INVALID_ARGUMENT", param: field } } });
-  expect(reply.body.error.details).toMatchObject([{ field, reason }]);
+  const error = { code: "INVALID_ARGUMENT", param: field, details: [{ field, reason }] };
+  expect(await post(service, "/log-drains", body)).toMatchObject(refusal(400, error));
 });
 
 test("every bad field is named at once, the missing secret too", async () => {
   const service = await start();
-  const reply = await ask(service, "POST", "/log-drains", { body: { name: "", batch_size: 9999 } });
+  const reply = await post(service, "/log-drains", { name: "", batch_size: 9999 });
   const fields = reply.body.error.details.map((item: Body) => item.field);
   expect(fields.toSorted()).toEqual(["batch_size", "name", "secret", "url"]);
   expect(reply.body.error.message).toContain("4 invalid input fields");
@@ -100,15 +81,11 @@ test("OTLP needs no secret; going over to ndjson does [WD2]", async () => {
   const service = await start();
   const { id, format } = await drain(service, { url: URL_A, format: "otlp", secret: null });
   expect(format).toBe("otlp");
-  expect(await change(service, id, { format: "ndjson" })).toMatchObject({
-    status: 400,
-    body: { error: { param: "secret", details: [{ reason: "required" }] } },
-  });
+  const error = { param: "secret", details: [{ reason: "required" }] };
+  expect(await change(service, id, { format: "ndjson" })).toMatchObject(refusal(400, error));
   expect((await drainNow(service, id)).format).toBe("otlp");
-  expect(await change(service, id, { format: "ndjson", secret: SECRET })).toMatchObject({
-    status: 200,
-    body: { format: "ndjson" },
-  });
+  const changed = await change(service, id, { format: "ndjson", secret: SECRET });
+  expect(changed).toMatchObject({ status: 200, body: { format: "ndjson" } });
 });
 
 test("a change is checked like a new drain", async () => {
@@ -135,31 +112,20 @@ test("drains belong to the workspace: its other owners see them", async () => {
 test("a workspace has at most 50 drains", async () => {
   const service = await start();
   for (let index = 0; index < 50; index += 1) await drain(service, { url: URL_A });
-  const body = { name: "logs", url: URL_A, secret: SECRET };
-  expect(await ask(service, "POST", "/log-drains", { body })).toMatchObject({
-    status: 400,
-    body: { error: { code: "FAILED_PRECONDITION" } },
-  });
+  const more = await post(service, "/log-drains", { name: "logs", url: URL_A, secret: SECRET });
+  expect(more).toMatchObject(refusal(400, "FAILED_PRECONDITION"));
 });
 
 test("a test posts one sample event, tells how it went, and counts as nothing [WD11]", async () => {
   const service = await start();
   const hook = await receiver((index) => (index === 0 ? 200 : 500));
   const made = await drain(service, { url: hook.url, enabled: false });
-  const path = `/log-drains/${made.id}/test`;
-  const passed = { ok: true, response_status: 200, error: null };
-  expect((await ask(service, "POST", path, { body: {} })).body).toEqual(passed);
+  const tested = async () => (await ask(service, "POST", `/log-drains/${made.id}/test`)).body;
+  expect(await tested()).toEqual({ ok: true, response_status: 200, error: null });
   expect(hook.received[0]!.headers["content-type"]).toBe("application/x-ndjson");
-  expect((await ask(service, "POST", path)).body).toMatchObject({
-    ok: false,
-    response_status: 500,
-    error: expect.stringMatching(/^UNAVAILABLE: /),
-  });
+  const failed = (error: RegExp) => ({ ok: false, error: expect.stringMatching(error) });
+  expect(await tested()).toMatchObject({ response_status: 500, ...failed(/^UNAVAILABLE: /) });
   expect(await drainNow(service, made.id)).toEqual(made);
   await change(service, made.id, { url: "http://10.0.0.1/" });
-  expect((await ask(service, "POST", path)).body).toMatchObject({
-    ok: false,
-    response_status: null,
-    error: expect.stringMatching(/^FAILED_PRECONDITION: /),
-  });
+  expect(await tested()).toMatchObject({ response_status: null, ...failed(/^FAILED_PRECONDITION: /) });
 });

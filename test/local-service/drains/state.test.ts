@@ -55,19 +55,10 @@ test("events that no drain accepts are bounded in number and age; what all have 
   const store = openStore(folder);
   try {
     const tables = drainTables(store.statements);
-    const event = {
-      jobId: "job_1",
-      model: "m",
-      level: "info",
-      event: "e",
-      message: "",
-      source: "api",
-      data: "{}",
-    } as const;
-    for (let at = 1; at <= 10; at += 1) {
-      tables.addEvent({ ...event, workspaceId: "mine", at });
-      tables.addEvent({ ...event, workspaceId: "other", at });
-    }
+    const texts = { level: "info", event: "e", message: "", source: "api", data: "{}" } as const;
+    for (let at = 1; at <= 10; at += 1)
+      for (const workspaceId of ["mine", "other"])
+        tables.addEvent({ jobId: "job_1", model: "m", ...texts, workspaceId, at });
     const left = () => tables.events("mine", 0, 100).map((row) => row.at);
     tables.prune("mine", 0, 0, 100);
     expect(left()).toHaveLength(10);

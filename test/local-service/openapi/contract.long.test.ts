@@ -4,7 +4,9 @@ import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { FILM, PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import type { Receiver } from "../../support/receiver.ts";
-import { publishedInputs } from "../support/model-inputs.ts";
+import { words } from "../../support/word-list.ts";
+import { deliveryUntil } from "../support/deliveries.ts";
+import { exampleInputs, publishedInputs, VOICE } from "../support/model-inputs.ts";
 import { receiver } from "../support/receiver.ts";
 import {
   ask,
@@ -14,19 +16,17 @@ import {
   get,
   key,
   made,
+  post,
+  read,
   start,
   submit,
-  until,
   upload,
   uploaded,
 } from "../support/service.ts";
 
 /* Every request goes through `ask` or `upload`, which hold the answer against the document. */
 
-const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
 const NO_JOB = "job_00000000-0000-4000-8000-000000000000";
-const post = (service: LocalService, path: string, body: unknown, credential = service.apiKey) =>
-  ask(service, "POST", path, { body, credential });
 
 /** A good input for each model, with media of the key's own. */
 async function inputs(service: LocalService, credential: string): Promise<Readonly<Record<string, Body>>> {
@@ -34,20 +34,9 @@ async function inputs(service: LocalService, credential: string): Promise<Readon
     source: "url",
     url: (await upload(service, bytes, credential)).body.url,
   });
-  const [picture, sound] = [await media(PICTURE.bytes), await media(SOUND.bytes)];
-  return {
-    "image-1": { prompt: "a cat" },
-    "video-1": { prompt: "a cat", aspect_ratio: "9:16", duration_ms: 3000 },
-    "avatar-1": { start_image: picture, audio: sound, prompt: "talks", aspect_ratio: "9:16", resolution: "720p" },
-    "speech-1": { text: "Hello.", voice_id: VOICE },
-    "voice-clone-1": { audio: sound, name: "narrator" },
-    "upscale-1": { image: picture },
-    ...publishedInputs({
-      image: picture,
-      audio: await media(Buffer.from(plainWav(2500, 6000))),
-      video: await media(FILM.bytes),
-    }),
-  };
+  const [image, audio] = [await media(PICTURE.bytes), await media(SOUND.bytes)];
+  const long = await media(Buffer.from(plainWav(2500, 6000)));
+  return { ...exampleInputs(image, audio), ...publishedInputs({ image, audio: long, video: await media(FILM.bytes) }) };
 }
 
 /** Without a credential, without its scope, over the limit, and when something breaks. */
@@ -69,10 +58,8 @@ async function everyOperationRefuses(service: LocalService): Promise<void> {
   await each(service.apiKey);
   service.faults([{ kind: "error", code: "RESOURCE_EXHAUSTED" }]);
   // What needs no credential counts against no limit.
-  await each(
-    service.apiKey,
-    operations.filter((operation) => promised.includes(`${operation} 429`)),
-  );
+  const limited = operations.filter((operation) => promised.includes(`${operation} 429`));
+  await each(service.apiKey, limited);
   service.faults([]);
   await each(service.apiKey);
 }
@@ -117,7 +104,7 @@ async function submits(service: LocalService): Promise<void> {
 }
 
 async function jobs(service: LocalService): Promise<void> {
-  for (const { job_id } of (await get(service, "/jobs?limit=100")).body.data) await finished(service, job_id);
+  for (const { job_id } of (await read(service, "/jobs?limit=100")).data) await finished(service, job_id);
   service.faults([
     { kind: "fail_output", outputs: [1] },
     { kind: "fail_job", prompt: "doomed" },
@@ -128,14 +115,7 @@ async function jobs(service: LocalService): Promise<void> {
   const voice = await made(service, "voice-clone-1", (await inputs(service, service.apiKey))["voice-clone-1"]);
   await get(service, "/models/speech-1/voices");
   const one = `/jobs/${half.job_id}`;
-  for (const more of [
-    "/status",
-    "/status?logs_after=start",
-    "/status?logs_after=x",
-    "/logs",
-    "/logs?limit=2",
-    "/logs?limit=0",
-  ]) {
+  for (const more of words("/status /status?logs_after=start /status?logs_after=x /logs /logs?limit=2 /logs?limit=0")) {
     await get(service, one + more);
   }
   service.faults([{ kind: "delete_unavailable", count: 1 }]);
@@ -163,29 +143,14 @@ async function waiting(service: LocalService): Promise<void> {
 }
 
 async function account(service: LocalService): Promise<void> {
-  for (const path of [
-    "/balance",
-    "/usage",
-    "/usage?group_by=day",
-    "/usage?group_by=model",
-    "/usage?group_by=moon",
-    "/usage/llm?limit=1",
-    "/usage/llm?start=then",
-    "/transactions?limit=1",
-    "/transactions?limit=0",
-    "/keys?limit=1",
-    "/keys?limit=x",
-  ]) {
+  for (const path of words(`
+    /balance /usage /usage?group_by=day /usage?group_by=model /usage?group_by=moon /usage/llm?limit=1
+    /usage/llm?start=then /transactions?limit=1 /transactions?limit=0 /keys?limit=1 /keys?limit=x
+  `)) {
     await get(service, path);
   }
-  const { key_id } = (
-    await post(service, "/keys", {
-      name: "second",
-      scopes: ["jobs:read"],
-      kind: "service",
-      expires_at: "2999-01-01T00:00:00Z",
-    })
-  ).body;
+  const made = { name: "second", scopes: ["jobs:read"], kind: "service", expires_at: "2999-01-01T00:00:00Z" };
+  const { key_id } = (await post(service, "/keys", made)).body;
   await post(service, "/keys", { scopes: ["nothing"] });
   await post(service, `/keys/${key_id}/rotate`, {});
   await post(service, `/keys/${key_id}/rotate`, { grace_period_seconds: -1 });
@@ -224,11 +189,7 @@ async function hooks(service: LocalService): Promise<void> {
 /** The id of a job whose end was delivered. */
 async function announcedTo(service: LocalService, model: string, input: object): Promise<string> {
   const { job_id } = await submit(service, model, input);
-  await until(
-    service,
-    "/webhooks/deliveries",
-    ({ data }) => data.find((row: Body) => row.job_id === job_id)?.status === "DELIVERED",
-  );
+  await deliveryUntil(service, job_id, (row) => row.status === "DELIVERED");
   return job_id;
 }
 
@@ -328,12 +289,8 @@ function pictureOf(bytes: number): Buffer {
 test("an image of 10485760 bytes is accepted, one of a byte more is refused by name [M13 V29]", async () => {
   const service = await start();
   const estimate = async (bytes: number) => {
-    const input = {
-      aspect_ratio: "16:9",
-      duration_ms: 5000,
-      prompt: "waves",
-      start_image: await uploaded(service, pictureOf(bytes)),
-    };
+    const start_image = await uploaded(service, pictureOf(bytes));
+    const input = { aspect_ratio: "16:9", duration_ms: 5000, prompt: "waves", start_image };
     return ask(service, "POST", "/models/video-1/estimate", { body: { input } });
   };
   expect((await estimate(10_485_760)).status).toBe(200);

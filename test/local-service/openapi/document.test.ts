@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { PUBLISHED_MODELS } from "../../../src/local-service/catalog/builtin/published.ts";
 import { COMPONENTS } from "../../../src/local-service/openapi/components.ts";
 import { modelNames } from "../../../src/local-service/openapi/document.ts";
-import { type Body, get, start } from "../support/service.ts";
+import { words } from "../../support/word-list.ts";
+import { type Body, get, post, read, start, submit } from "../support/service.ts";
 
 /** Every endpoint of the API, written down apart from the code. */
 const ENDPOINTS = `
@@ -43,7 +44,7 @@ test("the document has every endpoint of the API and one submit operation a mode
   const { status, body } = await get(service, "/openapi.json", { credential: null });
   expect(status).toBe(200);
   expect(body.info.version).toBe("3.21.14");
-  const listed: Body[] = (await get(service, "/models")).body.data;
+  const listed: Body[] = (await read(service, "/models")).data;
   const models = listed.flatMap(({ id, modality }) => (modality === "text" ? [] : `POST /models/${id}`));
   const written = ENDPOINTS.trim().split(/\s{2,}|\n/);
   expect(routesOf(body).sort()).toEqual([...written, ...models].sort());
@@ -52,7 +53,7 @@ test("the document has every endpoint of the API and one submit operation a mode
 test("nothing served goes undescribed, and no operation has another one's id", async () => {
   const service = await start();
   for (const path of ["/openapi.json", "/_local/openapi.json"]) {
-    const operations = operationsOf((await get(service, path)).body);
+    const operations = operationsOf(await read(service, path));
     expect(operations.filter(({ tags }) => tags.includes("Undescribed")).map(({ summary }) => summary)).toEqual([]);
     const ids = operations.map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -98,20 +99,13 @@ test("event streams are described by the data of a frame and by the whole frame,
   const { body } = await get(service, "/openapi.json");
   const { content } = body.paths["/jobs/{job_id}/stream"].get.responses["200"];
   expect(content["text/event-stream"].schema.$ref).toBe("#/components/schemas/JobStreamData");
-  expect(body.components.schemas.JobStreamData.oneOf.map(({ $ref }: Body) => $ref.split("/").at(-1))).toEqual([
-    "JobStatus",
-    "LogEvent",
-    "JobStreamEnd",
-  ]);
+  const data = body.components.schemas.JobStreamData.oneOf.map(({ $ref }: Body) => $ref.split("/").at(-1));
+  expect(data).toEqual(["JobStatus", "LogEvent", "JobStreamEnd"]);
   const frame = body.components.schemas[content["text/event-stream"]["x-itemSchema"].$ref.split("/").at(-1)];
   expect(frame.discriminator.propertyName).toBe("event");
-  expect(Object.keys(body.webhooks)).toEqual([
-    "job.completed",
-    "job.failed",
-    "billing.top_off_failed",
-    "webhook.test",
-    "log_drain.batch",
-  ]);
+  expect(Object.keys(body.webhooks)).toEqual(
+    words("job.completed job.failed billing.top_off_failed webhook.test log_drain.batch"),
+  );
   const headers = body.webhooks["job.completed"].post.parameters.map(({ name }: Body) => name);
   expect(headers).toEqual(
     ["Id", "Timestamp", "Event", "Redelivery", "Attempt", "Signature"].map((name) => `X-Acme-Webhook-${name}`),
@@ -121,74 +115,49 @@ test("event streams are described by the data of a frame and by the whole frame,
 
 test("an independent validator finds the documents valid as OpenAPI 3.1, with every reference leading somewhere [P8 S22 WM2]", async () => {
   const service = await start();
-  const models = (await get(service, "/models")).body.data.map((model: Body) => `/models/${model.id}/openapi.json`);
+  const models = (await read(service, "/models")).data.map((model: Body) => `/models/${model.id}/openapi.json`);
   for (const path of ["/openapi.json", "/_local/openapi.json", ...models]) {
-    expect(await problemsOf((await get(service, path)).body), path).toEqual({ version: "3.1", errors: [] });
+    expect(await problemsOf(await read(service, path)), path).toEqual({ version: "3.1", errors: [] });
   }
   const { body } = await get(service, "/openapi.json");
   expect(await problemsOf({ ...body, info: {} })).not.toMatchObject({ errors: [] });
 });
 
 test("a typed input has no keyword that OpenAPI does not know, and no default that makes its field required", async () => {
-  const schema = {
-    type: "object",
-    properties: {
-      media_type: { type: "string", default: "a" },
-      items: {
-        type: "array",
-        items: { media_type: "image", "x-own": 1, enum: [{ role: 1 }], discriminator: { mapping: { a: "#/$defs/a" } } },
-      },
-    },
-    $defs: { a: { max_duration_ms: 5, default: { default: 1 } } },
-  };
+  const discriminator = { mapping: { a: "#/$defs/a" } };
+  const items = { media_type: "image", "x-own": 1, enum: [{ role: 1 }], discriminator };
+  const properties = { media_type: { type: "string", default: "a" }, items: { type: "array", items } };
+  const schema = { type: "object", properties, $defs: { a: { max_duration_ms: 5, default: { default: 1 } } } };
   const service = await start({ catalog: [{ id: "odd-1", modality: "image", name: "Odd", input_schema: schema }] });
   const { body } = await get(service, "/openapi.json");
-  const pointer = "#/components/schemas/Odd1Input";
+  const mapping = { a: "#/components/schemas/Odd1Input/$defs/a" };
+  const typed = { "x-media_type": "image", "x-own": 1, enum: [{ role: 1 }], discriminator: { mapping } };
   expect(body.components.schemas.Odd1Input).toEqual({
     type: "object",
-    properties: {
-      media_type: { type: "string", "x-default": "a" },
-      items: {
-        type: "array",
-        items: {
-          "x-media_type": "image",
-          "x-own": 1,
-          enum: [{ role: 1 }],
-          discriminator: { mapping: { a: `${pointer}/$defs/a` } },
-        },
-      },
-    },
+    properties: { media_type: { type: "string", "x-default": "a" }, items: { type: "array", items: typed } },
     $defs: { a: { "x-max_duration_ms": 5, "x-default": { default: 1 } } },
   });
-  const own = (await get(service, "/models/odd-1/openapi.json")).body;
+  const own = await read(service, "/models/odd-1/openapi.json");
   const { input } = own.paths["/models/odd-1"].post.requestBody.content["application/json"].schema.properties;
   expect(input.properties.media_type).toEqual({ type: "string", default: "a" });
-  expect((await get(service, "/models/odd-1")).body.input_schema).toEqual(schema);
+  expect((await read(service, "/models/odd-1")).input_schema).toEqual(schema);
 });
 
 test("a document has the shapes that it uses, and no other", async () => {
   const service = await start();
   const { body } = await get(service, "/models/image-1/openapi.json");
-  expect(Object.keys(body.components.schemas)).toEqual([
-    "JobAcknowledgement",
-    "ErrorDetail",
-    "ErrorBilling",
-    "ErrorObject",
-    "ErrorResponse",
-  ]);
-  expect(Object.keys((await get(service, "/openapi.json")).body.components.schemas)).toEqual(
+  expect(Object.keys(body.components.schemas)).toEqual(
+    words("JobAcknowledgement ErrorDetail ErrorBilling ErrorObject ErrorResponse"),
+  );
+  expect(Object.keys((await read(service, "/openapi.json")).components.schemas)).toEqual(
     expect.arrayContaining(Object.keys(COMPONENTS)),
   );
 });
 
-test("a typed submit operation takes the model's own schema, references and all", async () => {
-  const tree = {
-    type: "object",
-    required: ["prompt"],
-    additionalProperties: false,
-    properties: { prompt: { $ref: "#/$defs/said" }, parts: { type: "array", items: { $ref: "#" } } },
-    $defs: { said: { type: "string", minLength: 1 } },
-  };
+test("a typed submit operation takes the model's own schema, references and all, which may lead to itself", async () => {
+  const properties = { prompt: { $ref: "#/$defs/said" }, parts: { type: "array", items: { $ref: "#" } } };
+  const $defs = { said: { type: "string", minLength: 1 } };
+  const tree = { type: "object", required: ["prompt"], additionalProperties: false, properties, $defs };
   const model = { id: "tree-1", modality: "image", name: "Tree", input_schema: tree };
   const service = await start({ catalog: [model] });
   const { body } = await get(service, "/openapi.json");
@@ -198,12 +167,15 @@ test("a typed submit operation takes the model's own schema, references and all"
   expect(input.properties.prompt.$ref).toBe("#/components/schemas/Tree1Input/$defs/said");
   expect(input.properties.parts.items.$ref).toBe("#/components/schemas/Tree1Input");
   expect(await problemsOf(body)).toEqual({ version: "3.1", errors: [] });
-  const own = (await get(service, "/models/tree-1/openapi.json")).body;
+  const own = await read(service, "/models/tree-1/openapi.json");
   const inline = own.paths["/models/tree-1"].post.requestBody.content["application/json"].schema.properties.input;
   expect(inline.properties.parts.items.$ref).toBe(
     "#/paths/~1models~1tree-1/post/requestBody/content/application~1json/schema/properties/input",
   );
   expect(await problemsOf(own)).toEqual({ version: "3.1", errors: [] });
+  await submit(service, "tree-1", { prompt: "a", parts: [{ prompt: "b", parts: [] }] });
+  const refused = await post(service, "/models/tree-1", { input: { prompt: "a", parts: [{ prompt: 1 }] } });
+  expect(refused.body.error.param).toBe("input.parts[0].prompt");
 });
 
 test("each operation says which scope it needs [WC9]", async () => {
@@ -211,8 +183,6 @@ test("each operation says which scope it needs [WC9]", async () => {
   const { body } = await get(service, "/openapi.json");
   expect(body.paths["/jobs"].get.security).toEqual([{ bearer: ["jobs:read"] }, { key: ["jobs:read"] }]);
   expect(body.paths["/webhooks/public-key"].get.security).toEqual([]);
-  const scopes = operationsOf(body).flatMap(({ security }) =>
-    security.flatMap((one: Body) => Object.values(one).flat()),
-  );
+  const scopes = operationsOf(body).flatMap(({ security }) => security.flatMap(Object.values).flat());
   expect(new Set(scopes).size).toBe(9);
 });

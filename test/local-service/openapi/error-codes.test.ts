@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FaultRule } from "../../../src/local-service/index.ts";
-import { ask, get, start } from "../support/service.ts";
+import { ask, get, post, read, start } from "../support/service.ts";
 
 type Code = NonNullable<Extract<FaultRule, { kind: "error" }>["code"]>;
 
@@ -45,7 +45,7 @@ test.each(STATUS)(
 
 test("the envelope knows these codes and no others [E2]", async () => {
   const service = await start();
-  const { code } = (await get(service, "/openapi.json")).body.components.schemas.ErrorObject.properties;
+  const { code } = (await read(service, "/openapi.json")).components.schemas.ErrorObject.properties;
   expect(code.enum.toSorted()).toEqual(STATUS.map(([each]) => each).toSorted());
 });
 
@@ -57,7 +57,7 @@ test("every answer has a trace id and a request id of its own, whatever came of 
     await get(service, "/balance", { credential: null }),
     await get(service, "/nowhere"),
     await ask(service, "DELETE", "/webhooks/default"),
-    await ask(service, "POST", "/models/image-1", { body: { input: { prompt: "x" } } }),
+    await post(service, "/models/image-1", { input: { prompt: "x" } }),
   ];
   const ids = (name: string) => replies.map(({ headers }) => headers.get(name) ?? "");
   expect(ids("x-trace-id").every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true);
@@ -66,9 +66,8 @@ test("every answer has a trace id and a request id of its own, whatever came of 
 });
 
 test("the API answers below /v3 only [X1]", async () => {
-  const service = await start();
-  for (const path of ["/jobs", "/v2/jobs", "/v4/jobs"]) {
-    const headers = { Authorization: `Bearer ${service.apiKey}` };
-    expect([path, (await fetch(new URL(path, service.baseUrl), { headers })).status]).toEqual([path, 404]);
-  }
+  const { baseUrl, apiKey } = await start();
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  for (const path of ["/jobs", "/v2/jobs", "/v4/jobs"])
+    expect([path, (await fetch(new URL(path, baseUrl), { headers })).status]).toEqual([path, 404]);
 });

@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import { type Client, createClient } from "../../../src/core/api/index.ts";
 import { type LocalService, type LocalServiceOptions, startLocalService } from "../../../src/local-service/index.ts";
 import { type Contract, contractOf, usualContract } from "./contract.ts";
 
@@ -32,11 +33,25 @@ export async function start(options: LocalServiceOptions = {}): Promise<LocalSer
   return service;
 }
 
+/** Starts a service whose clock stands still until the test advances it. */
+export async function startHeld(options: LocalServiceOptions = {}): Promise<LocalService> {
+  const service = await start(options);
+  service.clock.manual();
+  return service;
+}
+
 /** The contract in a service's /openapi.json, with the parts that were used so far. */
 export function contractOfService(service: LocalService): Contract {
   const contract = contracts.get(service);
   if (!contract) throw new Error("only a service from start() has its contract read");
   return contract;
+}
+
+/** Our own client of a service, which is closed after the test. */
+export function clientOf({ baseUrl, apiKey }: Pick<LocalService, "baseUrl" | "apiKey">): Client {
+  const client = createClient({ baseUrl, apiKey });
+  onTestFinished(() => client.close());
+  return client;
 }
 
 // Test code reads bodies of many shapes; every assertion names what it expects of them.
@@ -83,6 +98,26 @@ function parse(text: string): Body {
 }
 
 export const get = (service: LocalService, path: string, options?: Ask) => ask(service, "GET", path, options);
+
+export const read = async (service: LocalService, path: string, options?: Ask): Promise<Body> =>
+  (await get(service, path, options)).body;
+
+export const post = (service: LocalService, path: string, body: unknown, credential?: string | null) =>
+  ask(service, "POST", path, { body, ...(credential !== undefined && { credential }) });
+
+/** What a reply that refuses looks like, by the code of its error or by more of it. */
+export const refusal = (status: number, error: string | object) => ({
+  status,
+  body: { error: typeof error === "string" ? { code: error } : error },
+});
+
+/** Asks what a job costs, which checks its input. */
+export const estimate = (service: LocalService, model: string, input: unknown, credential?: string) =>
+  post(service, `/models/${model}/estimate`, { input }, credential);
+
+/** Sends a message to the language model. */
+export const chat = (service: LocalService, content: string, more: object = {}) =>
+  post(service, "/chat/completions", { model: "chat-1", messages: [{ role: "user", content }], ...more });
 
 /** Submits a job and returns the acknowledgement; fails the test if the job is refused. */
 export async function submit(service: LocalService, model: string, input: unknown, more: object = {}): Promise<Body> {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isFull } from "../../support/sample.ts";
 import { announced, deliveryOf, ended, eventOf, redeliver } from "../support/deliveries.ts";
 import { receiver } from "../support/receiver.ts";
-import { ask, type Body, get, key, start } from "../support/service.ts";
+import { ask, type Body, get, key, read, refusal, start, startHeld } from "../support/service.ts";
 
 test("a replay sends the event again under its id, marked as a redelivery in header and signature [D11 N10 P30 T10 T12 WH1 WH11]", async () => {
   const service = await start();
@@ -14,17 +14,12 @@ test("a replay sends the event again under its id, marked as a redelivery in hea
   expect(reply).toMatchObject({ status: 200, body: { job_id: jobId, status: "PENDING", redelivery_count: 1 } });
   const [, second] = await hook.arrived(2);
   expect(second!.headers["x-studio-webhook-redelivery"]).toBe("true");
-  expect(await eventOf(service, second)).toMatchObject({
-    id: jobId,
-    event: "job.completed",
-    redelivery: true,
-    attempt: 2,
-  });
+  const event = { id: jobId, event: "job.completed", redelivery: true, attempt: 2 };
+  expect(await eventOf(service, second)).toMatchObject(event);
 });
 
 test("attempts are cumulative, and the history holds each delivery as it stood when the replay was requested [D6 D12 D13 D20 T10 T12 WH13]", async () => {
-  const service = await start();
-  service.clock.manual();
+  const service = await startHeld();
   const statuses = [404, 404, 200, 503, 204];
   const hook = await receiver((index) => statuses[index] ?? 200);
   const jobId = await announced(service, hook.url);
@@ -42,23 +37,17 @@ test("attempts are cumulative, and the history holds each delivery as it stood w
   await redeliver(service, jobId);
   const { redeliveries, redelivery_count } = await ended(service, jobId, 6);
   expect(redelivery_count).toBe(2);
-  const asItStood = ({ status, attempts, last_response_status, last_error, last_attempt_at }: Body) => ({
-    status,
-    attempts,
-    last_response_status,
-    last_error,
-    last_attempt_at,
-  });
-  expect(redeliveries).toEqual([
-    { requested_at: new Date(firstAsked).toISOString(), ...asItStood(first) },
-    { requested_at: new Date(service.clock.now()).toISOString(), ...asItStood(second) },
-  ]);
+  const asItStood = (row: Body, requestedAt: number) => {
+    const { status, attempts, last_response_status, last_error, last_attempt_at } = row;
+    const requested_at = new Date(requestedAt).toISOString();
+    return { requested_at, status, attempts, last_response_status, last_error, last_attempt_at };
+  };
+  expect(redeliveries).toEqual([asItStood(first, firstAsked), asItStood(second, service.clock.now())]);
   expect(redeliveries[0].last_error).toMatchObject({ code: "NOT_FOUND" });
 });
 
 test("every attempt of a replayed cycle carries the redelivery mark, and has the whole retry schedule again [N12]", async () => {
-  const service = await start();
-  service.clock.manual();
+  const service = await startHeld();
   const hook = await receiver(() => 500);
   const jobId = await announced(service, hook.url);
   await ended(service, jobId, 1);
@@ -73,13 +62,12 @@ test("every attempt of a replayed cycle carries the redelivery mark, and has the
 });
 
 test("a delivery that has not finished is 409, before its job ends and between attempts [E37 P32 WH19]", async () => {
-  const service = await start({ speed: 1 });
-  service.clock.manual();
+  const service = await startHeld({ speed: 1 });
   const hook = await receiver(() => 500);
   const jobId = await announced(service, hook.url);
-  const refused = { status: 409, body: { error: { code: "ALREADY_IN_PROGRESS" } } };
+  const refused = refusal(409, "ALREADY_IN_PROGRESS");
   expect(await redeliver(service, jobId)).toMatchObject(refused);
-  while ((await get(service, `/jobs/${jobId}`)).body.status !== "COMPLETED") await service.clock.advance(1_000);
+  while ((await read(service, `/jobs/${jobId}`)).status !== "COMPLETED") await service.clock.advance(1_000);
   await ended(service, jobId, 1);
   expect(await redeliver(service, jobId)).toMatchObject(refused);
 });
@@ -102,11 +90,9 @@ test("the destination is checked again when it is sent again [N14 T11]", async (
   const jobId = await announced(service, "http://10.0.0.1/");
   await ended(service, jobId, 1);
   await redeliver(service, jobId);
-  expect(await ended(service, jobId, 2)).toMatchObject({
-    status: "FAILED",
-    last_error: { code: "FAILED_PRECONDITION" },
-    redeliveries: [{ status: "FAILED", attempts: 1, last_error: { code: "FAILED_PRECONDITION" } }],
-  });
+  const failed = { status: "FAILED", last_error: { code: "FAILED_PRECONDITION" } };
+  const row = { ...failed, redeliveries: [{ ...failed, attempts: 1 }] };
+  expect(await ended(service, jobId, 2)).toMatchObject(row);
 });
 
 test("deliveries belong to the workspace: another owner in it sees and replays them, another workspace does not [D2 P31 WC16]", async () => {
@@ -117,18 +103,16 @@ test("deliveries belong to the workspace: another owner in it sees and replays t
   const colleague = { credential: await key(service, { owner_id: "colleague" }) };
   const stranger = { credential: await key(service, { workspace_id: "elsewhere", owner_id: "stranger" }) };
   const path = `/webhooks/deliveries/${jobId}/redeliver`;
-  expect((await get(service, "/webhooks/deliveries", colleague)).body.data).toMatchObject([
-    { job_id: jobId, job_accessible: false },
-  ]);
+  const shown = { job_id: jobId, job_accessible: false };
+  expect((await read(service, "/webhooks/deliveries", colleague)).data).toMatchObject([shown]);
   expect((await get(service, `/jobs/${jobId}`, colleague)).status).toBe(404);
   expect(await ask(service, "POST", path, colleague)).toMatchObject({ status: 200, body: { job_accessible: false } });
-  expect((await get(service, "/webhooks/deliveries", stranger)).body.data).toEqual([]);
+  expect((await read(service, "/webhooks/deliveries", stranger)).data).toEqual([]);
   expect((await ask(service, "POST", path, stranger)).status).toBe(404);
 });
 
 test("over real sockets, any sequence of answers and replays keeps to the chart and counts every attempt", async () => {
-  const service = await start();
-  service.clock.manual();
+  const service = await startHeld();
   let plan: number[] = [];
   const hook = await receiver(() => plan.shift() ?? 200);
   const step = fc.oneof(

@@ -3,7 +3,7 @@ import { startLocalService } from "../../../src/local-service/index.ts";
 import { announced, deliveryOf, deliveryUntil, ended, eventOf } from "../support/deliveries.ts";
 import { dataFolder, startProcess } from "../support/killable.ts";
 import { receiver } from "../support/receiver.ts";
-import { ask, finished, get, start } from "../support/service.ts";
+import { ask, finished, read, start } from "../support/service.ts";
 
 test("killed in the middle of an attempt, the service makes it again after a restart, signed with the same key", async () => {
   const folder = await dataFolder();
@@ -11,11 +11,11 @@ test("killed in the middle of an attempt, the service makes it again after a res
   const hook = await receiver((index) => (index === 0 ? undefined : 200));
   const jobId = await announced(first, hook.url);
   await hook.arrived(1);
-  const publicKey = (await get(first, "/webhooks/public-key")).body.public_key;
+  const publicKey = (await read(first, "/webhooks/public-key")).public_key;
   await kill();
   const second = await start({ dataDir: folder });
   await hook.arrived(2);
-  expect((await get(second, "/webhooks/public-key")).body.public_key).toBe(publicKey);
+  expect((await read(second, "/webhooks/public-key")).public_key).toBe(publicKey);
   expect(await eventOf(second, hook.received[1])).toMatchObject({ id: jobId, attempt: 2, redelivery: false });
   expect(await ended(second, jobId, 2)).toMatchObject({ status: "DELIVERED", last_response_status: 200 });
 });
@@ -67,5 +67,5 @@ test("an ordinary end of the service in the middle of an attempt loses nothing e
     attempts: 2,
     source: "default",
   });
-  expect((await get(second, "/webhooks/default")).body.url).toBe(hook.url);
+  expect((await read(second, "/webhooks/default")).url).toBe(hook.url);
 });
