@@ -19,8 +19,8 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EACCES: ["is not accessible to this user", "change its permissions, or use another path"],
   EPERM: ["cannot be changed by this user", "change its permissions, or use another path"],
   EROFS: ["is on a read-only disk", "make the disk writable, or use another path"],
-  ENOSPC: ["is on a full disk", "free space, then run the command again"],
-  EDQUOT: ["is on a disk whose quota is used up", "free space, then run the command again"],
+  ENOSPC: ["is on a full disk", "free up disk space, then run the command again"],
+  EDQUOT: ["is on a disk whose quota is used up", "free up disk space, then run the command again"],
   EMFILE: [
     "could not be opened, because too many files are open",
     "raise the limit (ulimit -n), then run the command again",
@@ -56,7 +56,7 @@ interface ErrorContext {
 const RESTORE = "restore the journal from a copy; with a new journal you would pay for everything again";
 
 const thenResume = (cure: string) =>
-  `${cure}, then run the command again; to continue a started run, use showrunner resume`;
+  `${cure}, then run the command again; to continue a run that has already started, use showrunner resume`;
 
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
   [ExitCode.refused]: {
@@ -88,7 +88,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
   },
   [ExitCode.unfinished]: {
     INSUFFICIENT_BALANCE: "showrunner balance",
-    JOURNAL_DISK_FULL: thenResume("free space"),
+    JOURNAL_DISK_FULL: thenResume("free up disk space"),
     JOURNAL_IO: thenResume("check the disk"),
     JOURNAL_UNREACHABLE: thenResume("make sure that the database is reachable"),
     MEDIA_LOST: "showrunner resume {run}",

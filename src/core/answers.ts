@@ -71,8 +71,7 @@ export type SentBefore = "first send" | "re-send";
 export const meanings = {
   definite: "the service's response to this request is final",
   transient: "the request had no effect and is sent again",
-  unknown:
-    "the request may have taken effect; only a re-send with the same key or a later read can show whether it did",
+  unknown: "the request may have taken effect; to find out, send it again with the same key, or read its result later",
   "not the service's": "the response is not from the service, or is not a v3 response",
   "refuses the caller": "the service does not accept this key",
 } as const;

@@ -66,7 +66,7 @@ async function decodeMp3(bytes: Buffer, from: string): Promise<Buffer> {
     await decoder.ready;
     const { channelData, sampleRate, samplesDecoded } = decoder.decode(bytes);
     if (samplesDecoded === 0)
-      throw new ShiftSoundError(`${from} is neither WAV nor MP3; convert it to one of them first`);
+      throw new ShiftSoundError(`${from} is neither WAV nor MP3; convert it to WAV or MP3 first`);
     return wavOf(channelData, samplesDecoded, sampleRate);
   } finally {
     decoder.free();

@@ -164,7 +164,9 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
     const { spentMicros, heldMicros, unconfirmedMicros, budgetMicros } = folded.view!.state;
     const limit = given ?? budgetMicros;
     if (limit === null) {
-      throw new TypeError(`Run ${runId} has no budget: run it with { budget: "5" }, or pass the assertion a budget.`);
+      throw new TypeError(
+        `Run ${runId} has no budget: run it with { budget: "5" }, or pass a budget to the assertion.`,
+      );
     }
     const committed = spentMicros + heldMicros + unconfirmedMicros;
     if (committed <= limit) continue;

@@ -165,7 +165,7 @@ const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\b(?:goes|go|went|gone|going) on\b/i, "continue, resume"],
   [/\btold\b/i, "reported, notified"],
   [/\bin good order\b/, "gracefully"],
-  [/\bdrives? every run\b|\bcould continue and that no process\b/, "run all resumable runs"],
+  [/\bdrives? every run\b|\bcould continue and that no process\b/, "continue all resumable runs"],
   [/\bNoted(?: for| that|:)/, "recorded"],
   [/\b(?:rests|parks)\b/, "is idle, is parked"],
   [

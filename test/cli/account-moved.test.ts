@@ -38,7 +38,7 @@ test("a run whose service came back on another port is refused with the flag tha
 
   const moved = await cli(["resume", "x", "--account-moved"], options);
   expect(moved.code, moved.stderr).toBe(3);
-  expect(moved.stderr).toContain("was found there");
+  expect(moved.stderr).toContain("was found in this account");
   const done = await cli(["approve", "x", "gate", "--resume"], options);
   expect(done.code, done.stderr).toBe(0);
   expect(done.stderr).toContain("cost $0.02");

@@ -44,7 +44,7 @@ for (const what of ["media", "journal"] as const) {
     const before = (await service.stats()).jobs_created;
     const { code, stderr } = await run(["run", file, "--budget", "1", "--id", "x"], options);
     expect(code, stderr).toBe(3);
-    expect(stderr).toMatch(/Next: (free space, then: )?showrunner resume x/);
+    expect(stderr).toMatch(/Next: (free up disk space, then: )?showrunner resume x/);
     expect(stderr).toMatch(/[Ff]ree s|Make room/);
     expect(stderr).not.toMatch(/another journal|nothing was (submitted|spent)/i);
     const again = await run(["resume", "x"], options);

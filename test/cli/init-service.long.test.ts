@@ -119,7 +119,7 @@ describe("init, by the catalog of the service that is there", () => {
     });
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /Could not read the models of http:\/\/127\.0\.0\.1:9\/v3 \(.+\): using the local service's models/,
+      /Could not load the list of models from http:\/\/127\.0\.0\.1:9\/v3 \(.+\): using the local service's models/,
     );
     expect(readFileSync(join(cwd, "film.ts"), "utf8")).toBe(starterSource(LOCAL_STARTER));
   });

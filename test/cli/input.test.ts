@@ -97,7 +97,10 @@ describe("--input and -i", () => {
     [{ input: "@none.json" }, "does not exist"],
     [{ i: ["look"] }, "is not an assignment"],
     [{ i: ["a:={"] }, "-i a is not valid JSON"],
-    [{ i: ["a:=1e999"] }, "-i a has an unusable value at line 1, column 1: 1e999 is too large for a number"],
+    [
+      { i: ["a:=1e999"] },
+      "-i a has an unusable value at line 1, column 1: 1e999 is too large to be stored as a number",
+    ],
     [{ input: '{"b": "1e999", "a": [1, -1e999]}' }, "at line 1, column 25: -1e999 is too large"],
     [{ input: `${"[".repeat(1500)}${"]".repeat(1500)}` }, "column 501: is nested deeper than 500 levels"],
     [{ input: "[1]", i: ["a=b"] }, "--input is not an object"],

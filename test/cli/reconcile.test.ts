@@ -36,7 +36,7 @@ describe("reconcile", () => {
     const listed = await cli(["reconcile"], options);
     expect(listed.code).toBe(3);
     expect(listed.stdout).toContain(stray);
-    expect(listed.stderr).toMatch(/no run in this journal started[\s\S]*\(1\)\nNext: showrunner jobs get/);
+    expect(listed.stderr).toMatch(/not started by any run in this journal[\s\S]*\(1\)\nNext: showrunner jobs get/);
     const { stdout } = await cli(["reconcile", "--json"], options);
     expect(JSON.parse(stdout)).toMatchObject({
       runs: ["x"],

@@ -49,7 +49,7 @@ test.each([
   ["slogan,tag:\nOne,x\n", 'line 2, column tag:: "" is not a valid tag key'],
   [
     `slogan,${tooMany}\nOne,1,2,3,4,5,6,7\n`,
-    "line 2: 9 tags are too many; a run can have at most 8. Starting the rows in bulk adds 2",
+    "line 2: 9 tags are too many; a run can have at most 8. Showrunner itself adds 2 of these tags",
   ],
   ["slogan,tag:team\nOne,*\nTwo,x,y\n", 'line 2, column tag:team: "*" is not a valid value'],
 ])("plan and run list the tags of %j that no run can have, and start nothing", async (text, message) => {

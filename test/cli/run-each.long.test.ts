@@ -198,7 +198,7 @@ describe("showrunner run --each", () => {
     writeFileSync(join(options.cwd, "cards.ts"), asking.replace("{ prompt }) }", "{ prompt })) }"));
     csv("slogan\none\ntwo\n");
     const { code, stderr } = await each("--budget", "1");
-    expect([code, stderr]).toEqual([3, expect.stringContaining("2 rows wait for a decision")]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("2 rows are waiting for a decision")]);
     expect(stderr).toMatch(/Next: showrunner approve\n.*\nNext: showrunner run /);
   });
 

@@ -142,9 +142,9 @@ test("a number with a comma is read where semicolons divide the cells, and else 
 });
 
 test.each([
-  ["rows.csv", "size,shots\n1e999,[]\n", ["size", "1e999 is too large for a number"]],
+  ["rows.csv", "size,shots\n1e999,[]\n", ["size", "1e999 is too large to be stored as a number"]],
   ["rows.csv", `size,shots\n1,${"[".repeat(1500)}${"]".repeat(1500)}\n`, ["shots", "is nested deeper than 500 levels"]],
-  ["rows.jsonl", '{"size": 1}\n{"size": -1e999}\n', ["10", "-1e999 is too large for a number"]],
+  ["rows.jsonl", '{"size": 1}\n{"size": -1e999}\n', ["10", "-1e999 is too large to be stored as a number"]],
   ["rows.jsonl", `{}\n{"#n": ${"[".repeat(1500)}${"]".repeat(1500)}}\n`, ["507", "is nested deeper than 500 levels"]],
 ])("a value in %s that cannot be stored is named by line and column (%#)", async (name, text, [column, message]) => {
   writeFileSync(join(folder, name), text);

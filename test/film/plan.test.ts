@@ -83,7 +83,7 @@ describe("a medium that cannot be read", () => {
     expect((await joined("hdr.mp4"))[0]!.message).toMatch(/^hdr\.mp4 is HDR \(PQ\), but .*built without zscale/);
     without("h264");
     expect((await joined("clip.mp4"))[0]!.message).toMatch(
-      /^clip\.mp4 is encoded as h264, but .*without a decoder for it/,
+      /^clip\.mp4 is encoded as h264, but .*without a decoder for this format/,
     );
   });
 

@@ -60,7 +60,10 @@ describe("showrunner migrate", () => {
     expect((await migrate([batch, "--out", "out", ...maps])).code).toBe(0);
     writeFileSync(join(cwd, "out/pipeline.ts"), `${read("pipeline.ts")}// mine\n`);
     const refused = await migrate([batch, "--out", "out"]);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("was edited since it was generated") });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("has been edited since it was generated"),
+    });
     expect(read("pipeline.ts")).toContain("// mine");
     expect((await migrate([batch, "--out", "out", "--force"])).code).toBe(0);
     expect(read("pipeline.ts")).not.toContain("// mine");

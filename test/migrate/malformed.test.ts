@@ -253,7 +253,7 @@ describe("sizes", () => {
     );
     expect(found.steps.length).toBe(5);
     expect(found.problems.map(({ at, message }) => `${at} ${message}`)).toEqual([
-      "body 6 is one of 2 bodies that exceed the limit of 5 per pipeline; split the document",
+      "body 6 is one of 2 bodies beyond the limit of 5 per pipeline; split the document",
     ]);
   });
 

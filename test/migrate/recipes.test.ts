@@ -33,9 +33,9 @@ const MISSING: { readonly [name: string]: readonly string[] } = {
   "hard-cases": [
     'node "Film to start from": no step uses reference_image_ids[0] (video-1 accepts no reference images)',
     'node "Film to start from": no step uses video_id (video-1 accepts no video to start from)',
-    'node "Restyle" is open: no v3 model in the catalog supports video_to_video',
+    'node "Restyle" was not migrated: no v3 model in the catalog supports video_to_video',
   ],
-  "storyboard-lines": ["line 6 is open: no v3 model in the catalog supports text_to_sound"],
+  "storyboard-lines": ["line 6 was not migrated: no v3 model in the catalog supports text_to_sound"],
 };
 
 test.each(recipes)(

@@ -104,12 +104,12 @@ function interrupted(error: unknown, runId: string, { io, args }: Context): unkn
 }
 
 const mends: Readonly<Record<string, string>> = {
-  JOURNAL_DISK_FULL: "free space, then: ",
+  JOURNAL_DISK_FULL: "free up disk space, then: ",
   JOURNAL_IO: "check the disk, then: ",
   JOURNAL_UNREACHABLE: "make sure that the database is reachable, then: ",
   JOURNAL_FOLDER: "restore the journal's folder, then: ",
   JOURNAL_READ_ONLY: "make the journal writable, then: ",
-  ENOSPC: "free space, then: ",
+  ENOSPC: "free up disk space, then: ",
 };
 
 function sayEnd(result: RunResult, { output }: Context): void {

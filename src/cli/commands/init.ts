@@ -316,7 +316,10 @@ async function askService<T>(
     const lacks = `${service} has no image model, or no video model that starts from an image: ${LOCAL}`;
     return { found, said: found === null ? lacks : `Using the models of ${service}` };
   } catch (error) {
-    return { found: null, said: `Could not read the models of ${service} (${visibleError(error)}): ${LOCAL}` };
+    return {
+      found: null,
+      said: `Could not load the list of models from ${service} (${visibleError(error)}): ${LOCAL}`,
+    };
   }
 }
 

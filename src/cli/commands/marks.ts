@@ -165,7 +165,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   const isFolder = (await kindOf(target)) === "folder";
   if (!isFolder && files.length > 1)
     throw usageError(
-      `--out ${visible(out)} is not an existing folder, which signing ${files.length} files requires`,
+      `--out ${visible(out)} must be an existing folder when you sign ${files.length} files`,
       "create the folder, or sign one file at a time",
     );
   const targets = isFolder ? files.map((file) => join(target, basename(file))) : [target];

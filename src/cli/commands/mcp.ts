@@ -76,10 +76,10 @@ function sayLimits(
   const each = runBudget === undefined ? "" : ` and $${runBudget} per run`;
   const spends =
     budget === undefined
-      ? "they can only plan and price (to let them start runs, set --budget)"
-      : `they can start runs for at most $${budget} in total${each}`;
+      ? "Agents can only plan and price (to let them start runs, set --budget)"
+      : `Agents can start runs for at most $${budget} in total${each}`;
   const decides = allowApprove === true ? "can approve" : "cannot approve";
-  output.say(`Offering ${counted(pipelines.length, "pipeline")} to agents: ${spends}, and ${decides}.`);
+  output.say(`Offering ${counted(pipelines.length, "pipeline")} to agents. ${spends}, and ${decides}.`);
 }
 
 type Code = ReadonlyMap<string, string>;
@@ -111,7 +111,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
       const why =
         io.background === null
           ? "this system cannot start a background process"
-          : `its pipeline file ${code === undefined ? "is not one of the files offered here" : "has changed"}`;
+          : `its pipeline file ${code === undefined ? "is not one of the files that this server offers" : "has changed"}`;
       output.say(`The agent has disconnected; run ${runId} continues only in this process, because ${why}.`);
       continue;
     }

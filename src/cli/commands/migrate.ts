@@ -155,7 +155,7 @@ async function refuseEdited(migration: Migration, folder: string, flags: Flags["
   const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
   if (report.includes(`"source_sha256": "${hash("sha256", existing)}"`)) return;
   const next = "choose another --out, or overwrite the file with --force";
-  throw usageError(`${visible(path)} was edited since it was generated`, next);
+  throw usageError(`${visible(path)} has been edited since it was generated`, next);
 }
 
 interface Written {

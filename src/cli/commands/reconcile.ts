@@ -48,9 +48,9 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
   return [
     {
       title:
-        "Jobs that no run in this journal started, although they use the same models and were created within ten minutes of these runs",
+        "Jobs that use the same models and were created within ten minutes of these runs, but were not started by any run in this journal",
       ...listed(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
-      next: "showrunner jobs get <job-id>   (another journal may have started it; if a step is unresolved: showrunner adopt <run-id> <step>)",
+      next: "showrunner jobs get <job-id>   (a run in another journal may have started the job; if it belongs to an unresolved step: showrunner adopt <run-id> <step>)",
     },
     {
       title: "Paid outputs that have not been downloaded yet but are still available on the service",

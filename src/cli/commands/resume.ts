@@ -129,7 +129,7 @@ async function ownCode(show: Showrunner, runId: string, context: Context): Promi
   }
   const why = source === null ? "its file is unknown" : `${visible(source.file)} no longer exists`;
   throw usageError(
-    `This needs the code of run ${visible(runId)}, but ${why}`,
+    `This command needs the code of run ${visible(runId)}, but ${why}`,
     repeatedCommand(context, "--file", "pipeline.ts"),
   );
 }

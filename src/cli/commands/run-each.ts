@@ -255,7 +255,7 @@ function sayEnd(
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
-    const wait = decisions === 1 ? "1 row waits" : `${decisions} rows wait`;
+    const wait = decisions === 1 ? "1 row is waiting" : `${decisions} rows are waiting`;
     output.next(`showrunner approve   (${wait} for a decision; or open Review in showrunner dashboard)`);
   }
   if (isOpen) {

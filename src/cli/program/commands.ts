@@ -118,7 +118,10 @@ const commands: { readonly [heading: string]: Commands } = {
       from(init, "init"),
     ],
     serve: ["run the local service: the whole API on this machine, with play money", from(serve, "serve")],
-    worker: ["run all resumable runs in the journal, and apply decisions as they are made", from(worker, "worker")],
+    worker: [
+      "continue all resumable runs in the journal, and apply decisions as they are made",
+      from(worker, "worker"),
+    ],
     "mcp <folder>": [
       "offer the pipelines in a folder to an AI agent over the Model Context Protocol, on stdin and stdout",
       async () => (await import("../commands/mcp.ts")).mcp,

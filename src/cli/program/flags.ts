@@ -86,7 +86,7 @@ const rows = {
 const profile = { "--profile <name>": "pipeline profile to use, such as draft" };
 const giveUpAfter = {
   "--give-up-after <duration|never>":
-    "pause once the service has been unavailable for this long, such as 90s, or never (default: 5m)",
+    'pause once the service has been unavailable for this long, such as 90s; "never" waits without a limit (default: 5m)',
 };
 
 const engine = (description: string) => ({
@@ -281,7 +281,7 @@ export const options = {
       "file that stores your answers and the --map options, so that no question is asked twice (default: migrate.decisions.json, if it exists)",
     "--catalog <file>": "catalog of the models to migrate to (default: the service's)",
     "--verify": "run the pipeline on a local service and compare its results with what v2 would produce",
-    "--force": "overwrite pipeline.ts even if it was edited since it was generated",
+    "--force": "overwrite pipeline.ts even if it has been edited since it was generated",
     ...local,
     ...service,
     ...baseUrl,
@@ -349,7 +349,7 @@ export const options = {
     "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
     "--rate-limit <requests/seconds>": "requests allowed in a window of this many seconds, such as 600/60",
     "--max-running <n|0>": "maximum jobs rendered in parallel",
-    "--speed <factor>": "finish jobs this many times faster than a real service, such as 20",
+    "--speed <factor>": "speed-up factor; with 20, jobs finish 20 times faster than on a real service",
     "--retention <duration>": "how long outputs are kept after submission (default: 24h)",
     "--url-life <duration>": "how long a download URL is valid (default: 1h)",
     "--strict": "answer exactly as a hosted service would, except for timings",
@@ -371,7 +371,7 @@ export const options = {
       "fast",
     ),
     "--or-local": "let the local service answer requests that were not recorded (with --replay)",
-    "--json": "print address and key as one JSON document",
+    "--json": "print the address and key as one JSON document",
   },
   record: {
     ...service,

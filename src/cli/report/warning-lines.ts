@@ -56,7 +56,7 @@ function lineOf({ what, until, text }: Missing, now: number): string {
   const said = visible(withoutFullStop(text));
   if (what !== "file" || until === null) return `${said}.`;
   const leftMs = Date.parse(until) - now;
-  if (leftMs <= 0) return `${said}: that time has passed, so it may have to be generated again.`;
+  if (leftMs <= 0) return `${said}: that time has passed, so the output may have to be generated again.`;
   const left = leftMs < HOUR_MS ? "less than an hour" : `${Math.floor(leftMs / HOUR_MS)} h`;
   return `${said}: resume within ${left}.`;
 }

@@ -77,7 +77,10 @@ function excessAt(text: string, mostLevels: number): Excess | null {
     if (token === "[" || token === "{") level++;
     if (level > mostLevels) return { offset, message: tooDeep(mostLevels) };
     if (/^-?\d/.test(token) && !Number.isFinite(Number(token)))
-      return { offset, message: `${token.length > 40 ? `${token.slice(0, 40)}…` : token} is too large for a number` };
+      return {
+        offset,
+        message: `${token.length > 40 ? `${token.slice(0, 40)}…` : token} is too large to be stored as a number`,
+      };
   }
   return null;
 }

@@ -33,7 +33,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
     const added = entries.filter(([key]) => key === BATCH_TAG || key === SOURCE_TAG).length;
-    const why = added === 0 ? "" : ` Starting the rows in bulk adds ${added} of them.`;
+    const why = added === 0 ? "" : ` Showrunner itself adds ${added} of these tags to the run of each row.`;
     throw new InvalidOptionError(
       option,
       `${entries.length} tags are too many; a run can have at most ${MOST_TAGS}.${why}`,

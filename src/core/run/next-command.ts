@@ -20,7 +20,11 @@ const UNQUOTED_MICROS = 1_000_000;
  */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
-    return resume(state, codeFlag(state), "the run's process has ended; this collects jobs that are already paid for");
+    return resume(
+      state,
+      codeFlag(state),
+      "the run's process has ended; resuming collects the jobs that are already paid for",
+    );
   if (state.status === "paused") return afterPause(state);
   if (!isRunFinal(state.status)) return null;
   if (state.status === "succeeded") return afterLateBill(state);
@@ -59,7 +63,7 @@ function afterPause(state: RunState): NextCommand {
       return resume(
         state,
         ["--wait-for-funds 30m", ...limitWords(state)],
-        "when the wallet has funds, run it without --wait-for-funds",
+        "once the wallet has funds, omit --wait-for-funds",
       );
     case "budget":
       return resume(state, budgetFlag(state));
@@ -67,7 +71,11 @@ function afterPause(state: RunState): NextCommand {
       const { resumeAt, flag } = state.pause;
       const from = resumeAt === null ? "after the cap resets" : `from ${new Date(resumeAt).toISOString()} on`;
       const higher = flag === null ? "" : `; to continue at once, set a higher cap: ${pastedFlag(flag)}`;
-      return resume(state, limitWords(state), `run it ${from}; a worker continues automatically${higher}`);
+      return resume(
+        state,
+        limitWords(state),
+        `run this command ${from}; a worker continues the run automatically${higher}`,
+      );
     }
     case "approval":
       return decision(state);
@@ -100,11 +108,15 @@ function afterPause(state: RunState): NextCommand {
       }
       return resume(state, [], "fetches the missing files for free");
     case "late":
-      return resume(state, [], "waits again; a worker continues automatically once the result arrives");
+      return resume(state, [], "waits again; a worker continues the run automatically once the result arrives");
     case "credentials":
       return resume(state, [], "first set SHOWRUNNER_API_KEY to a key that the service accepts");
     case "unreachable":
-      return resume(state, [], "run it when the service is available again; add --give-up-after 1h to wait longer");
+      return resume(
+        state,
+        [],
+        "run this command when the service is available again; add --give-up-after 1h to wait longer",
+      );
     case "misdirected":
       return resume(state, [], "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL");
     default:

@@ -330,7 +330,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   builder.pauseNow(
     "approval",
-    `${first.path}${more} waits for a decision${asks}.${mayBeLost(state)} Review and decide: showrunner approve ${state.runId}`,
+    `${first.path}${more} is waiting for a decision${asks}.${mayBeLost(state)} Review and decide: showrunner approve ${state.runId}`,
   );
 }
 

@@ -14,7 +14,7 @@ const WAITS_FOR_OPERATOR: Sentences = {
 const PAUSES: Readonly<Record<string, Sentences>> = {
   approval: {
     customer: "The run is waiting for a decision.",
-    agent: "The run is waiting for a decision: show it to a person; `approve_step` records their answer",
+    agent: "The run is waiting for a decision: show a person what to decide; `approve_step` records their answer",
   },
   funds: {
     customer: "This server cannot pay for more jobs right now.",
@@ -22,7 +22,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
   budget: {
     customer: "The remaining budget does not cover the next step.",
-    agent: `The remaining budget does not cover the next step: ask ${PERSON} for a larger budget; it cannot be raised from here`,
+    agent: `The remaining budget does not cover the next step: ask ${PERSON} for a larger budget; agents cannot raise the budget`,
   },
   cap: {
     customer: "This server has reached its spending limit",

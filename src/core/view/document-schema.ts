@@ -30,7 +30,7 @@ const phase = z
     ...["uploading", "pricing", "asking", "working", "choosing", "planning", "approval"],
     ...["submitting", "queued", "rendering", "downloading"],
   ] as const)
-  .describe("What the step does now, such as `rendering`, or its final status");
+  .describe("What the step is doing now, such as `rendering`, or its final status");
 
 /** The fields of an output that the operator and callers both get. */
 const output = z.strictObject({
@@ -68,7 +68,9 @@ const run = z.strictObject({
   finished_at: instant.nullable(),
   outputs: z
     .record(z.string(), z.unknown())
-    .describe("What the pipeline has returned so far; files as in `steps`, and null for what does not exist yet"),
+    .describe(
+      "What the pipeline has returned so far: files in the same form as in `steps`, and null for results that do not exist yet",
+    ),
 });
 
 const pause = z.strictObject({

@@ -46,7 +46,7 @@ function ofStep(plan: PlanStep, step: StepState): readonly Missing[] {
   if (status === "failed") return [{ ...common, what: "result", text: `${path} failed${why}` }];
   if (status === "partial") return [{ ...common, what: "result", text: `Part of ${path} is missing${why}` }];
   if (status !== "running" || traitsOf(plan).decision === null) return [];
-  return step.approval === null ? [{ ...common, what: "decision", text: `${path} waits for a decision` }] : [];
+  return step.approval === null ? [{ ...common, what: "decision", text: `${path} is waiting for a decision` }] : [];
 }
 
 function jobs(state: RunState): readonly Missing[] {
@@ -62,14 +62,20 @@ function jobs(state: RunState): readonly Missing[] {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
         ? `${step} is still running at ${provider} and ${most} (resume checks it)`
-        : `${step} may be running at ${provider}: no response arrived; it ${most}`;
+        : `${step} may be running at ${provider}, which has not responded; it ${most}`;
       return { step, output: null, what, until: null, text };
     }
     const text =
       jobId === null
-        ? `${step} may be running on the service: the service did not confirm its submission; it ${most}`
+        ? `${step} may be running on the service, which did not confirm the submission; it ${most}`
         : `${step} is still running on the service as ${jobId} and ${most}`;
-    return { step, output: null, what, until: null, text: `${text} (it cannot be cancelled; resume collects it)` };
+    return {
+      step,
+      output: null,
+      what,
+      until: null,
+      text: `${text} (it cannot be cancelled; resume collects the result)`,
+    };
   });
 }
 

@@ -133,7 +133,7 @@ export async function probe(
 /** Throws if ffmpeg lacks the decoder, because the file would otherwise be reported as damaged. @throws FilmError */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
-  const built = `${path} (${version}) was built without a decoder for it`;
+  const built = `${path} (${version}) was built without a decoder for this format`;
   throw new FilmError("CLIP_FORMAT", `${name} is encoded as ${codec}, but ${built}. ${toInstall()}`);
 }
 

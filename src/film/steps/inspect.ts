@@ -77,7 +77,7 @@ export function inspect<H extends Media<MediaKind>>(
   const choose = typeof steps === "function" ? steps : steps.choose;
   if (addSteps === undefined) return choose(name, [media], { by: scorerOf(looking), version, requires });
   if (typeof steps !== "function") return addSteps(steps, name, media).passed as Chosen<H>;
-  const next = `pass the methods that add them: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
+  const next = `pass the methods that add these steps: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
   throw new FilmError("FILM_INPUT", `using a chat model as the judge requires additional steps; ${next}`);
 }
 

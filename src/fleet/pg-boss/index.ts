@@ -112,6 +112,6 @@ async function load(): Promise<typeof PgBoss> {
   try {
     return (await import("pg-boss")).PgBoss;
   } catch (cause) {
-    throw new Error("The pg-boss engine needs its packages: npm install pg-boss pg", { cause });
+    throw new Error("The pg-boss engine needs two more packages: npm install pg-boss pg", { cause });
   }
 }

@@ -218,7 +218,7 @@ async function load(): Promise<typeof Restate> {
   try {
     return await import("@restatedev/restate-sdk");
   } catch (cause) {
-    throw new Error("The restate engine needs its package: npm install @restatedev/restate-sdk", { cause });
+    throw new Error("The restate engine needs one more package: npm install @restatedev/restate-sdk", { cause });
   }
 }
 

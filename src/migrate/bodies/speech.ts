@@ -93,7 +93,7 @@ export function fillVoice(job: Job, path: JsonPath): void {
   askForVoice(job, path, field, link.to === "outside" ? link.key : id);
 }
 
-const CHOOSE_LATER = "choose it when the pipeline is run";
+const CHOOSE_LATER = "choose the voice when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
   const { context, body, view } = job;

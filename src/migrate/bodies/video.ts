@@ -204,7 +204,7 @@ function shiftAudio(job: Job, field: FieldView | null): void {
       others.length > 0
         ? "there are several audio inputs, and v2 does not specify which one to shift"
         : "the flow fills in the offset at run time, but it must be known when the source code is generated";
-    return job.decide(path, why, ["use the audio unshifted", "shift it yourself, and supply it as a file"]);
+    return job.decide(path, why, ["use the audio unshifted", "shift the audio yourself, and supply it as a file"]);
   }
   const step = job.context.names.reserve(`${job.step}-audio-shifted`);
   job.shift = { step, sound, startMs };

@@ -74,7 +74,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, `${job.step}-${field.name}`, needed);
     job.add(field, file, null);
-    const choices = [`supply the ${kind} file`, "choose a model that does not require it"];
+    const choices = [`supply the ${kind} file`, "choose a model that does not require this field"];
     job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
     return true;
   }
@@ -149,7 +149,12 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
     const value = job.sent(name) ?? null;
     if (value === (before[name] ?? null) || (name === "quality" && job.levelOfSlug !== null)) continue;
     const other = name === "quality" ? "resolution" : "quality";
-    job.reportChange(name, `${prefix}${name}`, value, `chosen because ${job.view.id} accepts it with this ${other}`);
+    job.reportChange(
+      name,
+      `${prefix}${name}`,
+      value,
+      `chosen because ${job.view.id} accepts this value with this ${other}`,
+    );
   }
 }
 
@@ -214,7 +219,7 @@ function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const row = rows[0]?.row;
   if (row === undefined) return null;
   const omitted = row.omits.filter((name) => job.input.has(name));
-  const because = `${job.view.id} does not accept it with the other fields; the nearest combination is ${row.text}`;
+  const because = `${job.view.id} does not accept this field together with the others; the nearest combination is ${row.text}`;
   for (const name of omitted) job.leaveOut(name, because, ["leave it out", "choose another model"]);
   const wrong = [...row.accepts].filter(([name, values]) => !accepts(job, name, values));
   for (const [name, values] of wrong) accept(job, prefix, name, values);
@@ -284,7 +289,7 @@ function accept(job: Job, prefix: string, name: string, values: readonly string[
   if (name === "quality" && job.levelOfSlug !== null) return;
   const [origin] = job.originsOf(name);
   const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
-  const chosen = `chosen because ${job.view.id} accepts it with these fields`;
+  const chosen = `chosen because ${job.view.id} accepts this value with these fields`;
   if (origin === undefined || !isLess) return job.reportChange(name, `${prefix}${name}`, value, chosen);
   const why = `${job.view.id} does not accept ${before} with these fields; ${value} is used for now`;
   const choices = [String(value), `${before}, with other fields`];

@@ -62,7 +62,7 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
       job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
-      const options = ["leave it out", "replace one of the others in the source"];
+      const options = ["leave it out", "replace one of the other files in the source"];
       job.decide(path, `${view.id} accepts ${most} in ${field.name}`, options);
     }
   }

@@ -69,7 +69,7 @@ function priceOf({ report }: Migration, quote: QuoteView, service: string): Pric
     problem !== undefined && steps.length === 0
       ? `not priced: ${problem.step ?? "the pipeline"}: ${problem.message}`
       : hasSamples
-        ? "with placeholders for the inputs that you have yet to supply; showrunner plan prices the real inputs"
+        ? "with placeholders for the inputs that you have not supplied yet; to price the real inputs, run showrunner plan"
         : null;
   return {
     service,

@@ -113,7 +113,7 @@ function compare(
   const isDone = status === "succeeded";
   const open = report.bodies
     .filter((body) => body.status === "open")
-    .map(({ at, fields }) => `${at} is open: ${fields[0]?.why ?? "no v3 model supports it"}`);
+    .map(({ at, fields }) => `${at} was not migrated: ${fields[0]?.why ?? "no v3 model supports it"}`);
   const all = [...(isDone ? [] : [`the run ended with status ${status}`]), ...missing, ...differences, ...open];
   return {
     ok: isDone && all.length === 0,
@@ -156,7 +156,7 @@ function differenceOf({ at, outputs }: BodyReport, entry: FieldEntry, plan: Plan
   const [, step, target] = /^([^:]+): (.+)$/.exec(to ?? "") ?? [];
   if (step === undefined || target === undefined) return [];
   const steps = stepsNamed(plan, step, outputs);
-  if (steps.length === 0) return [`${at}: ${field} should be in step ${step}, which the pipeline does not have`];
+  if (steps.length === 0) return [`${at}: ${field} belongs in step ${step}, but the pipeline has no such step`];
   return steps.flatMap((found, index) => {
     const wrong = target === "model" ? wrongModel(found, entry) : wrongValue(plan, found, target, entry, index);
     return wrong === null ? [] : [`${at}: ${field} of step ${found.path} ${wrong}`];

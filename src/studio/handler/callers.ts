@@ -38,7 +38,7 @@ export async function leftMicros({ show }: Context, caller: Caller): Promise<num
 }
 
 export function overBudget(expectedMicros: number, left: number): Refusal {
-  const message = `This run is expected to cost ${formatUsd(expectedMicros)} dollars, but your budget has only ${formatUsd(left)} dollars left; ask for less, or for a larger budget.`;
+  const message = `This run is expected to cost ${formatUsd(expectedMicros)} dollars, but your budget has only ${formatUsd(left)} dollars left; generate less, or ask for a larger budget.`;
   return new Refusal(402, "OVER_BUDGET", message);
 }
 

@@ -43,7 +43,7 @@ export function personAt(
       if (cleanText(message, LONGEST_MESSAGE) !== message)
         throw new ToolError(
           `The person could not see the whole question: it is longer than ${LONGEST_MESSAGE} characters, or contains URL queries or control characters`,
-          "propose something shorter in plain text, or have them decide in the terminal or the dashboard",
+          "propose something shorter in plain text, or let the person decide in the terminal or the dashboard",
         );
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
       const asked = server.elicitInput(
@@ -61,7 +61,7 @@ export function personAt(
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;
       throw new ToolError(
         "The person was asked and declined",
-        "do not ask for the same thing again; ask them what they want instead",
+        "do not ask for the same thing again; ask the person what they want instead",
       );
     },
   };
@@ -70,7 +70,7 @@ export function personAt(
 function notAnswered(): ToolError {
   return new ToolError(
     `The user was asked but did not answer within ${TIMEOUT_MS / 60_000} minutes`,
-    "tell them what is waiting, and ask again once they are available; they can also decide in the terminal or the dashboard",
+    "tell the user what is waiting, and ask again once they are available; they can also decide in the terminal or the dashboard",
   );
 }
 

@@ -94,7 +94,7 @@ function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPr
 1. Choose a pipeline with list_pipelines and read its input with describe_pipeline.
 2. Price it with quote_pipeline, tell me the price, and wait for my approval.
 3. Start it with run_pipeline, that quote and a unique name, and follow it with wait_for_run.
-4. If it waits for a decision, show me the media with show_media and let me decide.
+4. If the run waits for a decision, show me the media with show_media and let me decide.
 5. Show me the result with show_media and tell me what it cost.`;
   return { messages: [{ role: "user", content: { type: "text", text } }] };
 }
@@ -243,7 +243,7 @@ async function readResource(session: AgentSession, uri: string): Promise<ReadRes
   if (found.sizeBytes > MOST_RESOURCE_BYTES) {
     throw new ToolError(
       `${uri} is ${found.sizeBytes} bytes; the limit is ${MOST_RESOURCE_BYTES}`,
-      "`run_status` lists its file in out_dir, which programs on this machine can read",
+      "programs on this machine can read the file in out_dir; `run_status` lists its name",
     );
   }
   const blob = (await mediaBytes(session, found)).toString("base64");

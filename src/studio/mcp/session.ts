@@ -246,7 +246,7 @@ export class AgentSession {
     const limits = `this server's budget has only ${formatUsd(left)} dollars left${runBudgetMicros === null ? "" : `, and one run can cost at most ${formatUsd(runBudgetMicros)}`}`;
     throw new ToolError(
       `This run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
-      `ask for less, or ask the person who started this server for a larger ${expectedMicros > left ? "--budget" : "--run-budget"}; it cannot be raised from here`,
+      `generate less, or ask the person who started this server for a larger ${expectedMicros > left ? "--budget" : "--run-budget"}; agents cannot raise the limit`,
     );
   }
 
@@ -335,6 +335,6 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
 function outside(given: string, folder: string): ToolError {
   return new ToolError(
     `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} is outside ${folder}, the only folder that inputs can read files from`,
-    "ask the person who started this server to copy it there, or to allow another folder with --files",
+    "ask the person who started this server to copy the file into that folder, or to allow another folder with --files",
   );
 }

@@ -21,13 +21,13 @@ const ASK = "ask the person who started this server";
 
 const NEXT: Readonly<Record<string, string>> = {
   PLAN_PROBLEMS: "correct the input; `describe_pipeline` shows its schema, and `plan_pipeline` checks it for free",
-  OVER_BUDGET: `ask for less, or ${ASK} for a larger budget; it cannot be raised from here`,
+  OVER_BUDGET: `generate less, or ${ASK} for a larger budget; agents cannot raise the budget`,
   WALLET_SHORT: `${ASK} to add funds`,
   QUOTE_REFUSED: "show a person what changed and the new price; once they agree, call `run_pipeline` with a new quote",
   RUN_UNKNOWN: "`list_runs` lists the runs",
   RUN_DIFFERS: "choose another name for the run",
   RUN_BUSY: "wait for the run with `wait_for_run`",
-  ACCOUNT_MISMATCH: `${ASK} to continue it: the run belongs to another account`,
+  ACCOUNT_MISMATCH: `${ASK} to continue the run, which belongs to another account`,
   NOT_FOUND: "check the id; `list_models` lists the models",
 };
 

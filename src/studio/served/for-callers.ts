@@ -89,7 +89,7 @@ const REFUSALS: Readonly<
   RUN_BUSY: { status: 409, is: both("Another process is driving this run. Try again in a minute.") },
   OVER_BUDGET: {
     status: 402,
-    is: both("The expected cost exceeds the budget. Ask for less, or set a larger budget."),
+    is: both("The expected cost exceeds the budget. Generate less, or set a larger budget."),
   },
   WALLET_SHORT: { status: 402, is: both("This server cannot pay for more jobs right now."), isReported: true },
   QUOTE_REFUSED: {

@@ -24,7 +24,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: "j7" },
-    "now belongs to key k2 at https://b/v3; the run's job j7 was found there",
+    "now belongs to key k2 at https://b/v3; the run's job j7 was found in this account",
     "account moved | To key k2 at https://b/v3.",
   ],
   [{ type: "run.budget.set", budgetMicros: null }, "No budget", "budget changed | No budget."],

@@ -26,7 +26,7 @@ describe("what is asked of steps of every kind", () => {
     expect(of(everyKind[2]!).pricing).toEqual({
       by: "usage",
       maxCostMicros: 50,
-      why: "chat is billed by the tokens used",
+      why: "chats are billed per token",
     });
     expect(of(everyKind[6]!).pricing).toMatchObject({
       maxCostMicros: null,

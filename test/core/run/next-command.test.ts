@@ -31,7 +31,7 @@ describe("a run that nobody has to do anything for", () => {
   });
 
   test("but one whose process has ended is resumed, whatever its status says", () => {
-    const note = "the run's process has ended; this collects jobs that are already paid for";
+    const note = "the run's process has ended; resuming collects the jobs that are already paid for";
     expect(nextCommand(stateOf("running"), { isInterrupted: true })).toEqual({ command: RESUME, note });
   });
 });
@@ -49,9 +49,13 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "when the wallet has funds, run it without --wait-for-funds"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "once the wallet has funds, omit --wait-for-funds"],
     ["credentials", RESUME, "first set SHOWRUNNER_API_KEY to a key that the service accepts"],
-    ["unreachable", RESUME, "run it when the service is available again; add --give-up-after 1h to wait longer"],
+    [
+      "unreachable",
+      RESUME,
+      "run this command when the service is available again; add --give-up-after 1h to wait longer",
+    ],
     ["misdirected", RESUME, "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL"],
     ["code", `${RESUME} --file pipeline.ts`, "shows what changed and what the changes cost"],
     ["drift", `${RESUME} --file pipeline.ts`, "shows what changed and what the changes cost"],
@@ -63,7 +67,7 @@ describe("a paused run", () => {
 
   test("for a cap goes on by itself when the cap begins anew, or at once with a higher one", () => {
     const at = { reason: "cap", resumeAt: Date.UTC(2030, 0, 2) } as const;
-    const by = "run it from 2030-01-02T00:00:00.000Z on; a worker continues automatically";
+    const by = "run this command from 2030-01-02T00:00:00.000Z on; a worker continues the run automatically";
     expect(paused(at)).toEqual({ command: RESUME, note: by });
     const flag = "--cap team=the team:2/day";
     const limitFlags = ["--cap", "team=the team:1.00/day", "--cap-time-zone", "Europe/Berlin"];
@@ -74,7 +78,9 @@ describe("a paused run", () => {
     expect(paused({ ...at, reason: "budget", requiredMicros: 1, flag, limitFlags })?.command).toBe(
       `${RESUME} --cap 'team=the team:2/day' --cap-time-zone Europe/Berlin`,
     );
-    expect(paused({ reason: "cap" })?.note).toBe("run it after the cap resets; a worker continues automatically");
+    expect(paused({ reason: "cap" })?.note).toBe(
+      "run this command after the cap resets; a worker continues the run automatically",
+    );
   });
 
   test.each([

@@ -93,7 +93,7 @@ function formatOf(step: string, schema: Json | null): { readonly response_format
 }
 
 function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
-  const cut = finishReason === "length" ? " It was cut short; use fewer words." : "";
+  const cut = finishReason === "length" ? " The answer was cut short; use fewer words." : "";
   if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
   if (content.length > MAX_ANSWER_CHARACTERS) return TOO_LONG;
   if (schema === null) return { ok: true, value: content };

@@ -112,7 +112,7 @@ function lost(
   const what = `${found === "damaged" ? "damaged" : "missing"} (hash ${sha256.slice(0, 12)}…)`;
   const file = sources.find((source) => source.from === "file");
   if (file !== undefined) {
-    const message = `The stored copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file itself has changed since it was planned. Put the original file back, then resume.`;
+    const message = `The stored copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file itself has changed since the run was planned. Put the original file back, then resume.`;
     return new MediaLostError(message, null);
   }
   const [maker] = sources;

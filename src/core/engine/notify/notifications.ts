@@ -118,7 +118,7 @@ function ofSeed(seed: Buffer): KeyObject {
     return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
   throw new InvalidOptionError(
     "SHOWRUNNER_NOTIFY_KEY",
-    "must be 32 bytes in Base64; create them with: openssl rand -base64 32",
+    "must be 32 bytes in Base64; generate a key with: openssl rand -base64 32",
   );
 }
 

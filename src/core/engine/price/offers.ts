@@ -92,7 +92,11 @@ export class Offers {
   }
 
   #refusal(issued: IssuedQuote | null, offered: Offered): QuoteRefusal | null {
-    if (issued === null) return { why: "unknown", changes: ["the quote was not issued here, or expired long ago"] };
+    if (issued === null)
+      return {
+        why: "unknown",
+        changes: ["the quote was not issued for this journal and account, or expired long ago"],
+      };
     const { usedBy, expiresAt } = issued;
     const was = issued.basis as Basis;
     const is = basisOf(offered);

@@ -123,7 +123,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     line: ({ keyId, baseUrl, jobId }) => {
-      const proof = jobId === null ? "the run had sent nothing yet" : `the run's job ${jobId} was found there`;
+      const proof =
+        jobId === null ? "the run had sent nothing yet" : `the run's job ${jobId} was found in this account`;
       return line(`now belongs to key ${keyId} at ${baseUrl}; ${proof}`);
     },
     incident: ({ keyId, baseUrl }) => ({ what: "account moved", why: `To key ${keyId} at ${baseUrl}.` }),

@@ -130,7 +130,11 @@ function prepareFile(path: string): boolean {
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
-    throw folderError(path, "does not allow a file with the journal's name (the name may be a broken link)", cause);
+    throw folderError(
+      path,
+      "does not allow a file with the journal's name (there may be a broken link with that name)",
+      cause,
+    );
   }
   return true;
 }

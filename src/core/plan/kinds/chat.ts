@@ -92,7 +92,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     icon: "value",
     uses: referencesOf(input),
     requested: { model, input, schema },
-    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chat is billed by the tokens used" },
+    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chats are billed per token" },
     typicalMs: 5_000,
     modality: "chat",
     needsCode: false,
