@@ -92,7 +92,7 @@ function checkPlaces(command: Command): void {
     const given: unknown = command.getOptionValue(option.attributeName());
     const isPlace = value.split(/[|.[]/).some((part) => PLACES.test(part));
     if (!isPlace || ![given].flat().some((one) => typeof one === "string" && one.trim() === "")) continue;
-    const orOmit = option.mandatory ? "" : `, or omit ${option.long} for its default`;
+    const orOmit = option.mandatory ? "" : `, or omit ${option.long} to use the default`;
     throw usageError(`${option.long}: the value is empty`, `give a value: ${option.flags}${orOmit}`);
   }
 }

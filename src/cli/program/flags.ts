@@ -163,7 +163,7 @@ export const options = {
     "--yes": "accept the price of the steps to rerun",
     ...common,
     "--agree <usd>":
-      "maximum cost of this run alone; for a run that shares a budget and has paused because of its price",
+      "maximum cost of this run alone (for a run that shares a budget and has paused because of its price)",
     "--quote <id>": "rerun only what was quoted under this id, for at most the quoted maximum",
     "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
     "--wait-for-funds <duration>":

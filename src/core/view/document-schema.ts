@@ -48,9 +48,9 @@ const step = z.strictObject({
   kind: z.string(),
   status: z
     .enum([...stepStatuses, "awaiting-approval"])
-    .describe("Status in the journal, or `awaiting-approval` while the step waits for a person"),
+    .describe("Status in the journal, or `awaiting-approval` while the step is waiting for a person"),
   phase,
-  reason: z.string().nullable().describe("Why the step failed, was skipped or waits"),
+  reason: z.string().nullable().describe("Why the step failed, was skipped or is waiting"),
 });
 
 /** The fields of a run that the operator and callers both get. */
@@ -280,7 +280,7 @@ export type StepProgress = z.output<typeof stepProgress>;
 
 const quoteDocument = z.strictObject({
   id: z.string().describe("Agrees to the price of one run"),
-  maximum: usd.describe("Maximum cost of a run started with this quote, without the cost of `open_steps`"),
+  maximum: usd.describe("Maximum cost of a run started with this quote, excluding the cost of `open_steps`"),
   expires_at: instant,
   open_steps: list(z.string()).describe("Steps that have no price yet; the run pauses and asks before each of them"),
   total: z.strictObject({ min: usd, max: usd.nullable().describe("null if there is no upper limit"), expected: usd }),

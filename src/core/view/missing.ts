@@ -61,7 +61,7 @@ function jobs(state: RunState): readonly Missing[] {
     if (provider !== undefined) {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
-        ? `${step} is still running at ${provider} and ${most} (resume checks it)`
+        ? `${step} is still running at ${provider} and ${most} (resume checks its status)`
         : `${step} may be running at ${provider}, which has not responded; it ${most}`;
       return { step, output: null, what, until: null, text };
     }

@@ -120,7 +120,7 @@ export class JournalCounters {
 
 const MOST_RUNS = 10_000;
 const RUNS_HELP =
-  "Runs in the journal by status; `interrupted` means that no process drives the run. Only the newest 10,000 are counted.";
+  "Runs in the journal by status; `interrupted` means that no process is driving the run. Only the newest 10,000 are counted.";
 const FRESH_MS = 5_000;
 
 export class JournalGauges {

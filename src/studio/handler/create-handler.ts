@@ -80,7 +80,7 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
   if (secret.length < LEAST_SECRET)
     throw new InvalidOptionError("secret", `must have at least ${LEAST_SECRET} characters.`);
   if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
-    throw new InvalidOptionError("prefix", `${JSON.stringify(prefix)} is not a path; use one such as /api/films.`);
+    throw new InvalidOptionError("prefix", `${JSON.stringify(prefix)} is not a path; use a path such as /api/films.`);
   }
   return {
     show,

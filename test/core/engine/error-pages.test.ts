@@ -198,6 +198,6 @@ test("an error document at the address that a provider gave is fetched again, an
     const result = await show.run(film);
     expect(result.status).toBe(status);
     if (status === "paused")
-      expect(result.report.steps[0]!.reason).toMatch(/; it was made: the file at the output's URL/);
+      expect(result.report.steps[0]!.reason).toMatch(/; the result was generated: the file at the output's URL/);
   }
 });

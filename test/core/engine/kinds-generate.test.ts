@@ -103,7 +103,7 @@ describe("what an error proves", () => {
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
     const said = result.pause?.message;
     expect(said).toMatch(
-      /^still: sent once to mock \(.*\); it is unknown whether anything was made or charged: .*; up to \$0\.05 stays reserved\. Check your account at mock, then pass the file.*: showrunner adopt x still <file\|none>$/s,
+      /^still: sent once to mock \(.*\); it is unknown whether anything was generated or charged: .*; up to \$0\.05 stays reserved\. Check your account at mock, then pass the file.*: showrunner adopt x still <file\|none>$/s,
     );
     const note = 'shows what to look for; then add the provider\'s file, or "none", to the command';
     const next = { command: "showrunner adopt x still", note };

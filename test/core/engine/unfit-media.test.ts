@@ -76,7 +76,7 @@ test.each<[string, Pipeline, object, Uint8Array?]>([
   expect(result).toMatchObject(end);
   const { reason } = result.report.steps[0]!;
   if (name.includes("a person is told"))
-    expect(reason).toMatch(/^sent once to mock .*; it was made: .*first\.mp4 could not be fetched/);
+    expect(reason).toMatch(/^sent once to mock .*; the result was generated: .*first\.mp4 could not be fetched/);
   await expectKept(world, result, made);
 });
 

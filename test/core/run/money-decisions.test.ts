@@ -166,7 +166,7 @@ describe("a run in which nothing follows", () => {
       { type: "run.paused", reason: "approval", message: `${what}. Review and decide: showrunner approve r` },
     ];
     const a = [job("a"), { status: "succeeded", outputs: [] }] as const;
-    expect(pauseOf([a, [gate("ok", [ref("a", "all")]), shown]])).toEqual(message("ok waits for a decision"));
+    expect(pauseOf([a, [gate("ok", [ref("a", "all")]), shown]])).toEqual(message("ok is waiting for a decision"));
     const asks = gate("ok", [ref("a", "all")], false, 'say "yes"');
     expect(
       pauseOf([a, [asks, shown], [gate("too", [ref("a", "all")]), shown], [gate("done", []), { status: "succeeded" }]]),

@@ -63,7 +63,7 @@ test("A job of which nobody knows whether it was made is not said to be there", 
 });
 
 test.each([
-  ["inProgress", "film is still running at mock and can cost up to $0.02 (resume checks it)"],
+  ["inProgress", "film is still running at mock and can cost up to $0.02 (resume checks its status)"],
   ["submitting.sent", "film may be running at mock, which has not responded; it can cost up to $0.02"],
 ])("A request to a provider that is %s is not said to be on the service", (phase, text) => {
   const film = [

@@ -297,7 +297,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   const { budgetTag } = options;
   if (budgetTag !== undefined && !tagTexts(tags).includes(budgetTag))
     throw new InvalidOptionError("budgetTag", `${JSON.stringify(budgetTag)} is not a tag of the run; add it to tags.`);
-  if (options.outDir?.trim() === "") throw new InvalidOptionError("outDir", "is empty; omit it for out/<run id>.");
+  if (options.outDir?.trim() === "") throw new InvalidOptionError("outDir", "is empty; omit it to use out/<run id>.");
   return {
     type: "run.planned",
     plan: produced.plan,
