@@ -170,7 +170,7 @@ describe("a run in which nothing follows", () => {
     const asks = gate("ok", [ref("a", "all")], false, 'say "yes"');
     expect(
       pauseOf([a, [asks, shown], [gate("too", [ref("a", "all")]), shown], [gate("done", []), { status: "succeeded" }]]),
-    ).toEqual(message('ok (and 1 more) waits for a decision ("say \\"yes\\"")'));
+    ).toEqual(message('ok (and 1 more) is waiting for a decision ("say \\"yes\\"")'));
   });
 
   test("has ended once all of its steps have, after it was resumed where it is paused", () => {

@@ -77,7 +77,9 @@ export function lostAnswer(
     ? "the request's idempotency key is too old, so the request cannot be sent again"
     : "the process ended before a response arrived";
   const cause = why ?? ownText(ended);
-  const known = ownText(kept === undefined ? "it is unknown whether anything was generated or charged" : "the result was generated");
+  const known = ownText(
+    kept === undefined ? "it is unknown whether anything was generated or charged" : "the result was generated",
+  );
   const message = sentence`${sent}; ${known}: ${cause}`;
   const unfit = kept !== undefined && kept.length > 0 && { unfit: kept };
   if (repeatable !== true) return [{ type: "job.unresolved", ...target, message, cause: "no answer", ...unfit }];
