@@ -152,7 +152,10 @@ export function asTyped(error: OfOption, context: ErrorContext = {}): string {
   return message.replace(`${option}: `, `${name}: `);
 }
 
-/** Returns the flag, argument or variable that sets the option that the error is about; otherwise, its name in code. */
+/**
+ * Returns the flag, argument or variable that sets the option in the error. If there is none, returns the option's name
+ * in code.
+ */
 function typedName({ option }: OfOption, { env = {}, args }: ErrorContext): string {
   if (!option) return "";
   const isTyped = (name: string) =>
@@ -177,7 +180,7 @@ const VALUES: Readonly<Record<string, string>> = {
   SHOWRUNNER_CAP_TIME_ZONE: "a time zone, such as Europe/Berlin",
 };
 
-/** Returns what to set if a variable or the base URL is wrong. The command's help does not explain this. */
+/** Returns how to correct a variable or the base URL, or null for other options, which the command's help explains. */
 function cureOf(typed: string): string | null {
   if (typed === "--base-url") return "use the service's v3 address: --base-url https://host/v3";
   if (!typed.startsWith("SHOWRUNNER_")) return null;
@@ -223,7 +226,10 @@ export function isUnexpected(error: Error): boolean {
   return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));
 }
 
-/** Compares class names, because importing the class would load the library even for `--help`. */
+/**
+ * Returns whether the library defines an error's class. Compares class names, because importing the class would load
+ * the library even for `--help`.
+ */
 function isOurs(error: Error): boolean {
   for (let type: unknown = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
     if (type.name === "ShowrunnerError" || type.name === "LocalServiceError") return true;
@@ -256,7 +262,7 @@ function isUserFrame(line: string): boolean {
   return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
 }
 
-/** Node's error for an unresolved import does not contain the source line. */
+/** Finds the source line of an unresolved import, because Node's error does not contain it. */
 export function importFrame(error: Error): string {
   const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;

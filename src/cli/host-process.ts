@@ -41,7 +41,7 @@ function watchInterrupts(onSignal: () => void): void {
 
 const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
 
-/** Installs handlers for signals and warnings, so call it only once. */
+/** Connects the command line to this process. Installs handlers for signals and warnings, so call it only once. */
 export function hostProcess(): Io {
   quietenWarnings();
   leaveOnBrokenPipe();
@@ -87,7 +87,10 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Until the returned function is called, Ctrl-C ends the process immediately. */
+/**
+ * Returns a function that returns the signal for Ctrl-C. Until the function is called, Ctrl-C ends the process
+ * immediately.
+ */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
   let isOrderly = false;
@@ -157,7 +160,7 @@ function quietenWarnings(): void {
   });
 }
 
-/** A reader such as `head` may close the pipe early. */
+/** Ignores errors of a closed pipe. A reader such as `head` may close it early. */
 function leaveOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -29,7 +29,7 @@ export interface Io {
   readonly cwd: string;
   /** The command that starts this program: `showrunner` or `npx showrunner`. */
   readonly launcher: string;
-  /** Reading this field makes the first Ctrl-C abort the signal, not the process. */
+  /** Aborted by the first Ctrl-C. Until this field is read, Ctrl-C ends the process. */
   readonly interrupt: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ export interface CommandOutput {
   printJsonLine(document: unknown): void;
   /** Prints the document if `--json` was given, and the text otherwise. */
   result(document: unknown, text: string): void;
-  /** Prints the document of a refusal, unless the command has already printed its one document. */
+  /** Prints an error document, unless the command has already printed a document. */
   refuse(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;

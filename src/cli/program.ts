@@ -12,7 +12,7 @@ import type { Flags, ServiceFlags } from "./program/flags.ts";
 import { visible, withoutControl } from "./text/escape.ts";
 import { flagName, serviceFlags } from "./text/next-line.ts";
 
-/** Returns an exit code even for an unexpected error, and never throws. */
+/** Runs a command. Returns an exit code even for an unexpected error, and never throws. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
   const output = createOutput(io, isJson(args));
   let exitCode: ExitCode = ExitCode.done;
@@ -32,7 +32,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   }
 }
 
-/** Words after `--` are arguments, even if they look like flags. */
+/** Returns whether `--json` was given. Words after `--` are arguments, even if they look like flags. */
 export function isJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return (end < 0 ? args : args.slice(0, end)).includes("--json");

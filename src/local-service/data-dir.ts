@@ -22,7 +22,7 @@ export function openDataDir(root: string) {
   return {
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** A file that remains at this path is removed at the next start. */
+    /** Returns the path for a file that is being received. A file that remains there is removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
     async moveTo(relative: string, from: string): Promise<void> {

@@ -25,13 +25,13 @@ export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** The address is checked only when the service sends a request to it. */
+/** An http or https URL. Its address is checked only when the service sends a request to it. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
   .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
 
-/** The model's own schema validates `input`. */
+/** Body of a submit request. The model's own schema validates `input`. */
 export const submitBody = z.object({
   input: z.unknown(),
   webhook: httpUrl.nullish().describe("URL that receives the signed event when the job ends."),

@@ -32,7 +32,7 @@ export interface ServiceParts {
   readonly refusals: ReturnType<typeof createRefusalCount>;
   readonly faults: JobFaults;
   readonly faultEngine: FaultEngine;
-  /** Signs URLs and ids. It never leaves the data folder. */
+  /** Key that signs URLs and ids. It never leaves the data folder. */
   readonly secret: string;
   origin(): string;
   fundingUrl(workspaceId: string): string;
@@ -63,7 +63,7 @@ export function createMetrics() {
 
 type Metrics = ReturnType<typeof createMetrics>;
 
-/** Returns a function that must be called inside a transaction. */
+/** Returns a function that records a job's events. Call it inside a transaction. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
@@ -90,7 +90,7 @@ type EventHub = ReturnType<typeof createEventHub>;
 
 /** Callbacks that run inside the transaction that changes a job. */
 interface JobHooks {
-  /** Not called for chat jobs. */
+  /** Called when a job other than a chat is accepted. */
   accepted?(job: JobRow): void;
   logged?(job: JobRow, events: readonly EventRow[]): void;
   ended?(job: JobRow): void;

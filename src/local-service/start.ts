@@ -93,7 +93,7 @@ export interface LocalService {
   /** Adds dollars to a workspace. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
   /**
-   * Replaces all fault rules; `seed` makes random choices repeatable.
+   * Replaces all fault rules. `seed` makes random choices repeatable.
    * @throws LocalServiceError
    */
   faults(rules: readonly FaultRule[], seed?: number): void;
@@ -177,7 +177,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** Starts at the stored offset, so that time never runs backwards in a data folder. */
+/** Opens the clock at the stored offset, so that time never runs backwards in a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();
@@ -196,7 +196,7 @@ function signingSecret(store: Store): string {
   return secret;
 }
 
-/** The address is set once the service listens. */
+/** Opens all parts of the service. `address.origin` is set only once the service listens. */
 async function openService(options: NormalOptions, address: { readonly origin: string }): Promise<ServiceContext> {
   const origin = () => address.origin;
   const offered = loadCatalog(options.catalog, options);
@@ -288,7 +288,10 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Hashes media and voices by content, because ids and URLs differ between equal requests. */
+/**
+ * Returns a hash that is the same for equal render requests. Media and voices are hashed by content, because their ids
+ * and URLs differ between equal requests.
+ */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));

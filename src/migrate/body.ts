@@ -32,7 +32,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Positive values cut off the beginning, and negative ones add silence. */
+  /** Offset in milliseconds. A positive offset cuts off the beginning, and a negative one adds silence. */
   readonly startMs: number;
 }
 

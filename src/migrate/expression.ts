@@ -45,7 +45,7 @@ export function inputsIn(expression: Expression): readonly string[] {
   return found;
 }
 
-/** Values that do not exist yet become valid placeholders. */
+/** Returns a sample of an expression's value, with valid placeholders for values that do not exist yet. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   return evaluate<Json>(expression, (leaf) => {
     if (leaf.is === "json") return leaf.value;

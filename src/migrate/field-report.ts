@@ -54,7 +54,7 @@ export class FieldReport {
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
   }
 
-  /** Adds a field that v3 requires and the body does not contain. */
+  /** Records the outcome of a field that v3 requires and for which the body has no usable value. */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
     const value = valueAt(this.#body, field.split("."));
@@ -80,7 +80,10 @@ export class FieldReport {
     this.#entries.set(known.field, entry(known.field, known.given, known.value, next, { ...details, ...kept }));
   }
 
-  /** Turns the entries under a path into decisions, because their values cannot be migrated. */
+  /**
+   * Marks the fields under a path as needing a decision, because their values cannot be migrated. Removes the entries
+   * of fields that the body lacks.
+   */
   revoke(path: JsonPath, details: EntryDetails): void {
     const below = `${pathText(path)}.`;
     for (const [field, known] of this.#entries) {

@@ -17,7 +17,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** If several bodies state the same id, the id refers to the first of them. */
+/** Records which body each id refers to. If several bodies state the same id, it refers to the first of them. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -217,7 +217,9 @@ function inOrder(
   }
   return { order, cycles };
 
-  /** Does not recurse, because a long chain would overflow the stack. */
+  /**
+   * Visits a node and everything that it references. Does not recurse, because a long chain would overflow the stack.
+   */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

@@ -65,7 +65,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** Returns the same input for calls with the same key. */
+  /** Returns an input for a file that the user supplies. Calls with the same key return the same input. */
   file(key: string, kind: MediaKind, name: string, why: string): Expression {
     const base = kebab(nameOfOutside(name)) ?? kind;
     const make = (step: string) => ({ is: "file", kind, step }) as const;
@@ -76,7 +76,7 @@ export class MigrationContext {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Each value that the flow would fill in becomes an input of the pipeline. */
+  /** Converts text with templates. Each value that the flow would fill in becomes an input of the pipeline. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;

@@ -9,7 +9,7 @@ const RESERVED = new Set(
 
 const MOST_LETTERS = 40;
 
-/** Returns null if the text has no Latin letter or digit. */
+/** Converts text to kebab case. Returns null if it has no Latin letter or digit. */
 export function kebab(text: string): string | null {
   const plain = text
     .normalize("NFKD")
@@ -26,7 +26,7 @@ export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Avoids names that TypeScript or the pipeline builder reserves. */
+/** Makes names unique, and avoids names that TypeScript or the pipeline builder reserves. */
 export class Names {
   readonly #used = new Set<string>();
   /** The next suffix to try for each name, so that numbering many equal names takes linear time. */

@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath, type JsonRecord } from "./read/source.ts";
 
-/** An `answer` is a value from v2's response, and is not validated. */
+/** The expected shape of a value in a v2 body. An `answer` is a value from v2's response, and is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
@@ -60,7 +60,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** Exported logs contain these fields of v2's response. */
+/** Fields of v2's response that exported logs contain. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,

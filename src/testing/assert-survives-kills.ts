@@ -43,7 +43,7 @@ export interface Subject {
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
 const MOST_PROCESSES = 100;
-/** A service slows down with every run, so a new service replaces it after this many runs. */
+/** Number of runs after which a new service replaces the current one, because a service slows down with every run. */
 const RUNS_OF_A_SERVICE = 200;
 
 export async function assertSurvivesKills(
@@ -191,7 +191,7 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** Kills must not change anything in `same`. */
+/** What a run did. Kills must not change anything in `same`. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];
@@ -250,7 +250,7 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
   };
 }
 
-/** Fields whose values depend on the service or the folder. */
+/** Output fields that are not compared, because their values depend on the service or the folder. */
 const VARYING: ReadonlySet<string> = new Set(["path", "assetId", "voiceId"]);
 
 async function namedFiles(names: readonly string[], outDir: string): Promise<readonly string[]> {

@@ -5,8 +5,8 @@ import type { JournalStore } from "../index.ts";
 type Controller = Dispatcher.DispatchController;
 
 /**
- * The nth time that a run passes the boundary `point`. This stays the same when the pipeline is run again; the
- * boundary's position in the whole run may change.
+ * A position in a run: the nth time that the run passes the boundary `point`. Unlike the number of the boundary in the
+ * whole run, it stays the same when the pipeline is run again.
  */
 export interface Moment {
   readonly point: string;
@@ -162,7 +162,7 @@ class Requests {
     return call;
   }
 
-  /** Aborts reads, as if the process had died, but lets writes reach the service. */
+  /** Aborts open reads, as if the process had died. Writes still reach the service. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));

@@ -84,7 +84,10 @@ function isPick(decision: unknown): decision is { readonly pick: number } {
   return typeof decision === "object" && decision !== null && "pick" in decision && Number.isInteger(decision.pick);
 }
 
-/** The types alone rule out invalid decisions, but test runners strip types without checking them. */
+/**
+ * Returns the error for an invalid decision. The types rule out invalid decisions, but test runners strip types without
+ * checking them.
+ */
 function notADecision(path: string, decision: unknown, isChoice: boolean): TypeError {
   const forms = isChoice ? '"reject" or a pick such as { pick: 0 }' : '"approve" or "reject"';
   return new TypeError(`decide: for ${path}, it must return ${forms}, not ${inspect(decision)}.`);

@@ -145,7 +145,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Checks several times, because a response may lead to new requests. */
+/** Waits until no request is in flight. Checks several times, because a response may lead to new requests. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();

@@ -25,14 +25,12 @@ export interface StudioOptions
   readonly balance?: number;
   /** How time passes. Default `short`. */
   readonly time?: StudioTime;
-  /**
-   * Returns the text that answers a chat request, or undefined for the service's own answer. Both are charged as usual.
-   */
+  /** Returns the answer to a chat request, or undefined to let the service answer. Both are charged as usual. */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Functions that return the model to call instead of a step's own, such as `generate` for `generate` steps. The
-   * replacement has the same methods, and returns whatever responses or errors the test needs. Default: the local
-   * service makes media of the right kind, size and length, and no provider is called.
+   * Functions that return a replacement for a step's model, such as `generate` for `generate` steps. A replacement has
+   * the same methods, and returns whatever responses or errors the test needs. Default: the local service makes media
+   * of the right kind, size and length, and no provider is called.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;
 }
@@ -113,7 +111,10 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   };
 }
 
-/** Each wait takes `1 / SPEED` of its duration, then moves the service's clock to the end of the full wait. */
+/**
+ * Returns a clock that shortens waits. Each wait takes `1 / SPEED` of its duration, then the service's clock moves to
+ * the end of the full wait.
+ */
 function shortWaits(service: ClockControl): Clock {
   return {
     now: () => service.now(),

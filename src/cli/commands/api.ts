@@ -87,7 +87,7 @@ function submittedModel(path: string): string | null {
   }
 }
 
-/** Any other POST might create a paid job or a chat. */
+/** Returns whether a POST request is free. Any other POST might create a paid job or a chat. */
 function isFree(path: string): boolean {
   return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
 }

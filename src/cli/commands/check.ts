@@ -86,10 +86,10 @@ async function openToRead(against: string, { io }: Context) {
 
 interface CheckedStep {
   readonly path: string;
-  /** `uses`: the step uses a changed step. `gone`: the step is no longer planned. */
+  /** What happened to the step. `uses`: it uses a changed step. `gone`: it is no longer planned. */
   readonly cause: "changed" | "new" | "uses" | "gone";
   readonly fields: Drift["changed"][number]["fields"];
-  /** In micro-dollars. Null if the step has no price or does not run. */
+  /** Cost in micro-dollars. Null if the step has no price or does not run. */
   readonly costMicros: number | null;
 }
 

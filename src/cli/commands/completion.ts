@@ -4,7 +4,9 @@ import type { Context } from "../context.ts";
 /** Printed to make the shell complete file names. */
 const FILES = ":files";
 
-/** Each script calls this command, which prints one completion and its description per line. */
+/**
+ * Completion scripts by shell. Each one calls this command, which prints one completion and its description per line.
+ */
 const scripts = {
   // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words as code.
   bash: `# showrunner: completion for bash. Load it with: source <(showrunner completion bash)

@@ -26,7 +26,10 @@ export async function storedToken(path: string, warn: (text: string) => void): P
   return makeToken(path);
 }
 
-/** `fault` is the reason why the file cannot be used. It is null if the file is usable or missing. */
+/**
+ * Reads the stored token. `fault` is the reason why the file cannot be used. It is null if the file is usable or
+ * missing.
+ */
 async function readKept(path: string) {
   try {
     // Do not follow links, because whoever created a link would choose the token.
@@ -46,7 +49,7 @@ async function readKept(path: string) {
   }
 }
 
-/** Writes to a temporary file and renames it, so that no link is followed. */
+/** Stores a new token. Writes to a temporary file and renames it, so that no link is followed. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;

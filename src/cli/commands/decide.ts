@@ -72,7 +72,10 @@ async function listAll({ output, io }: Context, flags: Flags["approve"]): Promis
   });
 }
 
-/** Returns the run's only waiting step, or null if the flags contain no decision. */
+/**
+ * Returns the step that the flags decide on, which must be the run's only waiting step. Returns null if the flags
+ * contain no decision.
+ */
 async function onlyStep(
   show: Showrunner,
   runId: string,

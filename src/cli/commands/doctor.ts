@@ -111,7 +111,7 @@ async function authorities({ NODE_EXTRA_CA_CERTS: file }: Io["env"]): Promise<re
   return [count > 0 ? fine("authority", shown) : failed("authority", shown, cure)];
 }
 
-/** `unknown` means that the check was not requested or is impossible on this machine. */
+/** Result of a check. `unknown` means that the check was not requested or is impossible on this machine. */
 interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";
@@ -178,7 +178,7 @@ async function factsOf(location: string): Promise<string> {
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
-/** A gap in the event numbers means that the journal is damaged. */
+/** Reads the events of the newest runs. A gap in the event numbers means that the journal is damaged. */
 async function readNewest(
   rows: readonly RunRow[],
   read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
@@ -212,7 +212,7 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Well below the 15 minutes at which servers refuse requests. */
+/** Maximum difference from the bucket's clock. It is well below the 15 minutes at which servers refuse requests. */
 const BUCKET_SKEW_MS = 5 * 60_000;
 /** Smaller clock differences are ignored, because the `Date` header has whole seconds. */
 const NO_SKEW_MS = 2_000;

@@ -95,7 +95,7 @@ interface TakeFacts {
   readonly fps: number | null;
 }
 
-/** Overlays and the finished film are on disabled tracks. */
+/** Converts an edit list to an OTIO timeline. Overlays and the finished film are on disabled tracks. */
 function otioTimeline(
   list: EditList,
   { run, factsOf }: { readonly run: string; readonly factsOf: (take: EditTake) => TakeFacts },

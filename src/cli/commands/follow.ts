@@ -94,7 +94,9 @@ export async function followRun(handle: RunHandle, context: Context, options: Wa
 
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
-/** The exit code becomes "unfinished", because the run may have spent money. */
+/**
+ * Converts an error that interrupted a run. The exit code becomes "unfinished", because the run may have spent money.
+ */
 function interrupted(error: unknown, runId: string, { io, args }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;

@@ -297,7 +297,10 @@ async function gitIgnores(path: string): Promise<readonly string[]> {
 
 const LOCAL = "using the local service's models";
 
-/** Uses the local service's models if no service is configured or the request fails. */
+/**
+ * Chooses models from the configured service. Uses the local service's models if no service is configured or the
+ * request fails.
+ */
 async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,

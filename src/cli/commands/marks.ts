@@ -26,7 +26,7 @@ import { visible, visibleError } from "../text/escape.ts";
 interface ShownFile extends FileMarks {
   readonly file: string;
   readonly manifest: ManifestBeside | null;
-  /** `unread` means that the package that reads credentials is not installed. */
+  /** The file's content credentials. `unread` means that the package that reads them is not installed. */
   readonly signed: Credentials | "unread" | null;
 }
 
@@ -174,7 +174,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Uses the manifest only if its hash matches the file. */
+/** Returns the facts to sign for a file. Uses the manifest only if its hash matches the file. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const said = (await readMarks(path)).digitalSourceType;
   const manifest = await readManifest(path);

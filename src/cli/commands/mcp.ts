@@ -97,7 +97,9 @@ interface Hosting {
   readonly codeBefore: Code;
 }
 
-/** Starts a process for each run, because agent hosts kill this process soon after they disconnect. */
+/**
+ * Hands unfinished runs over to separate processes, because agent hosts kill this process soon after they disconnect.
+ */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
   const folder = join(journalFolderOf(io, flags), "logs");

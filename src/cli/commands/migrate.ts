@@ -281,7 +281,7 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
   return { map: Object.fromEntries(map), leaveOut };
 }
 
-/** `close` removes the temporary folder. */
+/** A service on which a migration is verified or priced. `close` removes the temporary folder. */
 interface VerificationTarget {
   readonly show: Showrunner;
   readonly isHosted: boolean;
@@ -290,7 +290,7 @@ interface VerificationTarget {
   close(): Promise<void>;
 }
 
-/** `families` must be an absolute path. */
+/** Opens the service that the flags name. `families` must be an absolute path. */
 async function hostedTarget({ service, baseUrl, families }: Flags["migrate"]): Promise<VerificationTarget> {
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const mediaDir = join(folder, "media");
@@ -305,7 +305,7 @@ async function hostedTarget({ service, baseUrl, families }: Flags["migrate"]): P
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** Offers the built-in models if `catalog` is null. */
+/** Starts a local service. It offers the built-in models if `catalog` is null. */
 async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { startLocalService } = await loadLocalService();
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));

@@ -223,7 +223,9 @@ async function walk(show: Showrunner, context: Context, { runId, open }: Open): 
   return left === 0 ? ExitCode.done : ExitCode.unfinished;
 }
 
-/** Returns a job's id, null if there is no job, or undefined to skip the step. */
+/**
+ * Asks the user which job a step created. Returns the job's id, null if there is no job, or undefined to skip the step.
+ */
 async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;

@@ -262,7 +262,10 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"
   );
 }
 
-/** Returns `agreed` if the user agreed to the changes in the terminal. */
+/**
+ * Shows the changes to a run. Returns `agreed` if the user agreed to them in the terminal, `by flag` if a flag did, and
+ * otherwise an exit code.
+ */
 async function sayDrift(
   drift: Drift,
   context: Context,

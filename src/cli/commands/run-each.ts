@@ -142,7 +142,7 @@ interface Drive extends PricedRows {
   readonly options: Parameters<typeof runEach>[3];
 }
 
-/** `error` is what stopped the bulk start after rows had started; otherwise null. */
+/** Runs all rows. In the result, `error` is what stopped the bulk start after rows had started; otherwise null. */
 async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
   const { io, output } = context;
   let over = 0;
@@ -184,7 +184,10 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   }
 }
 
-/** Replaces exit code 2, because it would say that nothing was started. */
+/**
+ * Converts an error that occurred after rows had started. Replaces exit code 2, because it would mean that nothing was
+ * started.
+ */
 function afterRows(error: unknown, end: ExitCode, { io, args }: Context): CliError {
   const { message, next, exitCode } = explainError(error, { env: io.env, args });
   const actual = exitCode === ExitCode.refused ? end : exitCode;

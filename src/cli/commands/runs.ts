@@ -21,7 +21,7 @@ interface Listed {
   readonly isMember: boolean;
 }
 
-/** The first columns are never shortened, because the next command needs them. */
+/** Columns of the list of runs. The first ones are never shortened, because the next command needs them. */
 const runColumns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },

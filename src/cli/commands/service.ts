@@ -26,7 +26,7 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible, visibleError, visibleLines } from "../text/escape.ts";
 import { counted, shorten, table } from "../text/table.ts";
 
-/** Some services show their catalog without a key. */
+/** Opens the service for commands that only read its catalog. Some services show it without a key. */
 function withCatalog<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   return withShowrunner(flags, work, { keyOptional: true });
 }
@@ -108,7 +108,7 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
-/** Keeps models that the service has removed, and marks them as retired. */
+/** Writes the service's models to files. Keeps models that the service has removed, and marks them as retired. */
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<void> {
   const { io, output } = context;
   return withCatalog(flags, async ({ client }) => {

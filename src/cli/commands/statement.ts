@@ -87,7 +87,7 @@ interface Source {
   readonly charges: RunCharges;
 }
 
-/** The total covers only the charged lines. */
+/** Collects a statement's lines. The total covers only the charged lines. */
 export async function statementOf(
   journal: JournalStore,
   { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
@@ -174,7 +174,7 @@ function quoted(cell: string): string {
   return /[",\r\n;\t']/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Contains no costs or step names, because clients read it. */
+/** Formats a statement as HTML. It contains no costs or step names, because clients read it. */
 export function statementHtml(
   { lines, amount }: Statement,
   { title, subtitle }: { readonly title: string; readonly subtitle: string },

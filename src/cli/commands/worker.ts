@@ -144,7 +144,10 @@ async function serveWorker(
   };
 }
 
-/** `hosts` matches the allowed Host headers. Requests to other hosts are refused, to prevent DNS rebinding. */
+/**
+ * Answers health checks. `hosts` matches the allowed Host headers. Requests to other hosts are refused, to prevent DNS
+ * rebinding.
+ */
 function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {
     if (!hosts.test(request.headers.host ?? "")) {

@@ -11,7 +11,10 @@ const KINDS = {
   otio: { begins: /^\s*\{.*"OTIO_SCHEMA"/s, named: "a timeline" },
 } as const;
 
-/** Refuses to overwrite a file of a different kind, because the name may be mistyped. */
+/**
+ * Returns the path of a file to write. Refuses to overwrite a file of a different kind, because the name may be
+ * mistyped.
+ */
 export async function writtenFile(
   cwd: string,
   { flag, path, kind }: { readonly flag: string; readonly path: string; readonly kind: keyof typeof KINDS },
@@ -29,7 +32,7 @@ export async function writtenFile(
 const HEAD_BYTES = 4096;
 
 /**
- * Returns the start of the file's content: "" if writing to the path would not overwrite anything, null if the path is
+ * Returns the start of a file. Returns "" if writing to the path would not overwrite anything, and null if the path is
  * a folder.
  */
 export async function headOf(file: string): Promise<string | null> {
@@ -54,7 +57,7 @@ export async function kindOf(path: string): Promise<"file" | "folder" | "missing
 
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** Throws after `mostBytes`, because reading a device may never end. */
+/** Reads a file. Throws after `mostBytes`, because reading a device may never end. */
 export async function readNamed(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

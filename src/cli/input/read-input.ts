@@ -18,7 +18,7 @@ export function checkFileName(id: string): void {
   );
 }
 
-/** A later `-i` overrides an earlier `-i` and `--input`. */
+/** Flags for a pipeline's input. A later `-i` overrides an earlier `-i` and `--input`. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
 export async function inputSchema({ input }: Pipeline): Promise<Schema> {

@@ -36,7 +36,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** Returns the column of an input field, `tag:KEY` or `#NOTE`, or an error message. */
+/** Returns the column for a name: an input field, `tag:KEY` or `#NOTE`. Returns an error message for any other name. */
 function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
   if (name.startsWith("tag:")) return { put: (cell, { tags }) => putTag(name.slice(4), cell, tags) };
@@ -67,7 +67,7 @@ function putTag(key: string, cell: Cell, tags: { [key: string]: string }): strin
   return null;
 }
 
-/** Leaves the field unset if the cell is empty. */
+/** Stores a cell's value in an input field. Leaves the field unset if the cell is empty. */
 function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Target["input"]): string | null {
   let value: unknown;
   if ("json" in cell) value = cell.json;
@@ -146,14 +146,14 @@ export interface RowMistake {
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** `rows` can still be checked, so that all mistakes are reported together. */
+  /** Set if some rows are invalid. `rows` can still be checked, so that all mistakes are reported together. */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 export interface RowsOf {
   readonly io: Pick<Io, "cwd" | "ask">;
   readonly flags: TableFlags;
   readonly name?: string | undefined;
-  /** Default: the column `id` or `name`. */
+  /** Column that names the runs. Default: the column `id` or `name`. */
   readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
@@ -231,7 +231,7 @@ function jsonRecords(text: string): Records {
 
 type Columns = ReadonlyMap<string, Column | string>;
 
-/** Finds the columns of all records. Those in `naming` need not be fields of the input. */
+/** Matches the columns of all records with input fields. Columns in `naming` need not be input fields. */
 function columnsIn(
   { headerLine, records }: Records,
   schema: unknown,
@@ -334,7 +334,7 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Reuses the ids of existing runs, even if they came from another column. */
+/** Keeps the ids of existing runs, even if they came from another column. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

@@ -4,7 +4,7 @@ import type { TableFlags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { readNamed } from "./named-file.ts";
 
-/** `line` is the number of the row's first line in the file. */
+/** A row of a table. `line` is the number of the row's first line in the file. */
 export interface TableRecord {
   readonly line: number;
   readonly cells: readonly string[];
@@ -22,7 +22,7 @@ export type Table =
 
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/** Asks the user to confirm Windows-1252 if the encoding is uncertain. */
+/** Reads a text file. Asks the user to confirm Windows-1252 if the encoding is uncertain. */
 export async function readTextFile(
   path: string,
   flag: string,
@@ -88,7 +88,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
   }
 }
 
-/** Drops empty rows and trailing empty cells. */
+/** Parses a table. Drops empty rows and trailing empty cells. */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
   const { parse } = await import("csv-parse/sync");
   const delimiter = given === undefined ? delimiterOf(text) : delimiterNamed(given);

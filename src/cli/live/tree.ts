@@ -18,7 +18,9 @@ function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): num
   return isAtService && expected !== null && queuedAt !== null ? queuedAt + expected : null;
 }
 
-/** `isLeast` means that `ms` is only a minimum, because some durations are unknown. */
+/**
+ * Returns the remaining time of a run. `isLeast` means that `ms` is only a minimum, because some durations are unknown.
+ */
 export function remainingOf(live: LiveRun, options: Pick<TreeOptions, "now" | "expectedMs">) {
   const { steps: all = [], state } = live.view ?? {};
   const open = all.filter(({ finishedAt }) => finishedAt === null);
@@ -106,7 +108,7 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
   return depths;
 }
 
-/** Prefers failed and active steps if not all steps fit. */
+/** Chooses the steps to show. If not all steps fit, prefers failed and active steps. */
 function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
@@ -231,7 +233,7 @@ const MANY_STEPS = 500;
 
 export class LiveRun {
   #view: RunView | null = null;
-  /** `of` is the stage to which the progress applies. */
+  /** Progress of each step by path. `of` is the stage to which the progress applies. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
@@ -265,14 +267,17 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** Omits progress that belongs to an earlier stage. */
+  /** Returns the progress of a step, unless it belongs to an earlier stage. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;
   }
 }
 
-/** Queueing and rendering are one stage, and a download is another. */
+/**
+ * Returns the stage to which a step's progress applies. Queueing and rendering are one stage, and a download is
+ * another.
+ */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

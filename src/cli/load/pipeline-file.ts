@@ -81,7 +81,7 @@ function importAdvice(missing: string, cwd: string): string {
 
 const LOAD_TIMEOUT_MS = 60_000;
 
-/** The file must not start runs while it is imported. */
+/** Imports a user's file, which must not start runs while it is imported. */
 export async function importFile(
   file: string,
   cwd: string,
@@ -117,7 +117,7 @@ export interface LoadedPipeline {
 
 const endings = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
 
-/** `spec` is a file, optionally followed by `#` and the export's name. */
+/** Loads a pipeline. `spec` is a file, optionally followed by `#` and the export's name. */
 export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPipeline> {
   const { file, exportName } = await locate(spec, cwd);
   const { exports, pipelines } = await importPipelines(file, cwd);
@@ -146,7 +146,7 @@ async function importPipelines(file: string, cwd: string) {
 
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/** A new number makes Node load the file again, because Node caches modules. */
+/** Returns a number for the file's URL. A new number makes Node load the file again, because Node caches modules. */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -156,7 +156,10 @@ function nextGeneration(file: string): number {
   return generation;
 }
 
-/** Tries the whole spec first, because a file name can contain `#`. */
+/**
+ * Splits a spec into a file and an export's name. Tries the whole spec as a file first, because a file name can contain
+ * `#`.
+ */
 async function locate(spec: string, cwd: string): Promise<{ file: string; exportName: string | null }> {
   const whole = resolve(cwd, spec);
   const hash = spec.lastIndexOf("#");
@@ -223,7 +226,7 @@ function stamp(file: string): string {
   return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;
 }
 
-/** Skips files that fail to load and pipelines whose name is taken. */
+/** Loads the pipelines in a folder. Skips files that fail to load and pipelines whose name is taken. */
 export async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly LoadedPipeline[]> {
   const path = resolve(io.cwd, folder);
   const entries = await readdir(path, { withFileTypes: true });
@@ -249,7 +252,7 @@ export async function pipelinesIn(folder: string, { io, output }: Context): Prom
   return found;
 }
 
-/** Resolves links, because a link could lead outside the working folder. */
+/** Returns whether a file is in the working folder. Resolves links, because a link could lead outside the folder. */
 export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
   return inside !== ".." && !/^\.\.[\\/]/.test(inside) && !isAbsolute(inside);
@@ -293,7 +296,7 @@ const ours: Readonly<Record<string, string>> = {
 /** Packages that pipeline files can import even if their project lacks them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** Makes Node reload not only a user's file, but also the files that it imports. */
+/** Adds the importing file's number to the URL of an imported file, so that Node reloads both. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))

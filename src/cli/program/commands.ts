@@ -6,7 +6,7 @@ import { values } from "../input/flag-values.ts";
 import { options } from "./flags.ts";
 import type { FlagTable } from "./option.ts";
 
-/** Called only when the command runs, so that help stays fast. */
+/** Imports a command's code. Called only when the command runs, so that help stays fast. */
 type Load = () => Promise<Perform>;
 type Perform = (context: Context, ...given: never[]) => Promise<ExitCode> | Promise<void>;
 

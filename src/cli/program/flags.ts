@@ -62,7 +62,7 @@ const planning = {
   "--files <folder>": "only upload files from this folder (default: any folder; for mcp, the pipelines folder)",
 };
 
-/** Commands with these options have the options in `tables` as well. */
+/** Options for a pipeline's input. Commands with these options have the options in `tables` as well. */
 const input = {
   "-i <key=value>": list(
     "one input field; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
@@ -105,7 +105,7 @@ const ofTag = { "--tag <key=value>": "only runs with this tag; repeat to require
 const notifying = { ...notify, ...journal, ...json };
 const limit = { "--limit <n>": "maximum number of entries to list" };
 
-/** Each command's options, most used first, as its help lists them. */
+/** The options of each command, in the order in which its help lists them: most used first. */
 export const options = {
   run: {
     ...input,

@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json, Showrunner } from "../../index.ts";
 
-/** Placeholders for checking inputs against schemas, but not for price estimates. */
+/** Placeholders for media in inputs that are checked against schemas. They are not used for price estimates. */
 const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -207,7 +207,7 @@ const SHORT_MS = 3000;
 const LONG_MS = 5000;
 const FINE = { quality: "pro", resolution: "1080p", duration_ms: LONG_MS };
 
-/** `names` maps model ids to their names in `models.ts`. */
+/** Chooses the models and settings for the recipes. `names` maps model ids to their names in `models.ts`. */
 export async function castFrom(show: Showrunner, catalog: Catalog, names: ReadonlyMap<string, string>) {
   const models: Partial<Record<RoleName, Choice>> = {};
   for (const role of ROLES) {

@@ -89,7 +89,7 @@ function sorted(packages: Packages): Packages {
 /** If a project has more source files than this, its module type is left unchanged. */
 const MOST_READ = 200;
 
-/** Returns whether a folder contains code that "type": "module" would break. */
+/** Returns whether a folder contains code that "type": "module" would break, or too many files to check. */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;
   const exclude = (name: string) => /(^|[\\/])(node_modules|\.[^\\/]+|dist|out)$/.test(name);
@@ -102,7 +102,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Rejects imports without a file extension, because Node cannot resolve them. */
+/** Returns whether Node can run the code as an ES module. Node cannot resolve imports without a file extension. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

@@ -99,7 +99,7 @@ const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
 const LONGEST = 60;
 
-/** `+` is new, `-` removed, `~` changed and `>` renamed. */
+/** Lists the differences between two plans: `+` is new, `-` removed, `~` changed and `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,

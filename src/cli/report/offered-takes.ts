@@ -25,7 +25,7 @@ export async function aboutRun(show: Showrunner, context: Context, runId: string
   return { run, report, review: reviewFiles(show, context, flags) };
 }
 
-/** Copies results, so that editors cannot change files in the media store. */
+/** Returns a function that copies a result for review, so that editors cannot change files in the media store. */
 function reviewFiles({ media }: Showrunner, { io }: Context, flags: ServiceFlags) {
   const folder = join(journalFolderOf(io, flags), "review");
   return async (runId: string, step: string, output: Output): Promise<string | null> => {
@@ -46,7 +46,7 @@ async function isThere(file: string, sizeBytes: number | null): Promise<boolean>
   return known !== null && known.size === sizeBytes;
 }
 
-/** `pick` is the take's number for `--pick`, starting at 1. */
+/** A result that can be picked. `pick` is its number for `--pick`, starting at 1. */
 export interface OfferedTake {
   readonly pick: number;
   readonly step: string;

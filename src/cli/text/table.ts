@@ -31,7 +31,7 @@ export interface Column<Row> {
   /** `money` aligns amounts at their decimal points. */
   readonly align?: "right" | "money";
   readonly flexible?: boolean;
-  /** The last optional column is omitted first on a narrow terminal. */
+  /** Whether the column can be omitted on a narrow terminal. The last such column is omitted first. */
   readonly optional?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** An optional column is omitted before a flexible one becomes narrower than this. */
+/** Optional columns are omitted before a flexible column becomes narrower than this. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {

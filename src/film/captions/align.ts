@@ -105,8 +105,8 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
 }
 
 /**
- * Returns the time at which `at` seconds of speech have elapsed. If a pause begins at that time, `isNext` selects its
- * end.
+ * Returns the time at which `at` seconds of speech have elapsed. If a pause begins at that time, returns the pause's
+ * start or, with `isNext`, its end.
  */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;

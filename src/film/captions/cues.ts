@@ -19,7 +19,10 @@ interface CueLimits {
 const BESIDE = 22;
 const MOST_READ = 42;
 
-/** `size` is the text height as a fraction of the shorter side. `most` is the requested maximum line length. */
+/**
+ * Returns the limits for cues in a frame. `size` is the text height as a fraction of the shorter side. `most` is the
+ * requested maximum line length.
+ */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
   { size = 0.05, most = MOST_READ }: { readonly size?: number | undefined; readonly most?: number | undefined } = {},
@@ -28,7 +31,7 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Even text half as high as the frame leaves room for this many letters. */
+/** Minimum number of letters in a line. Even text half as high as the frame leaves room for this many. */
 const LEAST = 2;
 
 /** A pause longer than this many seconds starts a new cue. */

@@ -43,7 +43,10 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/** If a word is wider than a line, returns too many lines, so that the caller tries a smaller size. */
+/**
+ * Breaks text into lines. If a word is wider than a line, returns too many lines, so that the caller tries a smaller
+ * size.
+ */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {

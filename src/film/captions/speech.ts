@@ -9,11 +9,11 @@ export interface Span {
 }
 
 const RATE = 16_000;
-/** Four hours, because even a tiny file can claim a long duration. */
+/** Maximum size of the decoded audio: four hours. Even a tiny file can claim a long duration. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** Audio that is 32 dB below the loud parts is silence. */
+/** Audio more than 32 dB below the loud parts counts as silence. */
 const SILENCE = 10 ** (-32 / 20);
 /** Noise level of a quiet room, on a scale up to 32768. */
 const FLOOR = 24;

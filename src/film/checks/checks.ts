@@ -17,8 +17,8 @@ export interface Checks {
   /** Requires audio as loud as speech (above -35 dB) for at least a third of the film. The words are not checked. */
   readonly speech?: boolean;
   /**
-   * A function that returns what is wrong (or null), or an AI SDK language model. It judges frames once all other
-   * checks have passed.
+   * Judges frames once all other checks have passed. Either a function that returns what is wrong (or null), or an AI
+   * SDK language model.
    */
   readonly judge?: Judge | LanguageJudge;
   /** Version of `judge`. Change it when `judge` looks for different things. Default `"1"`. */
@@ -30,7 +30,7 @@ export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
 
-/** The kinds of media to which a check does not apply. */
+/** For each check, the kinds of media to which it does not apply. */
 interface Blind {
   readonly notBlack: "audio";
   readonly notFrozen: "audio" | "image";

@@ -68,7 +68,7 @@ export async function askLanguageModel(
   return reasonsOf(read.data);
 }
 
-/** Many models put a code fence around their JSON. */
+/** Parses the JSON in a model's response. Many models put a code fence around it. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));

@@ -16,7 +16,7 @@ export interface Ffmpeg {
 
 const known = new Map<string, Promise<Ffmpeg>>();
 
-/** Returns null if ffmpeg or ffprobe is missing or cannot be started. */
+/** Finds ffmpeg, and determines what it supports. Returns null if ffmpeg or ffprobe is missing or cannot be started. */
 export async function findFfmpeg(): Promise<Ffmpeg | null> {
   const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
   if (path === null || probePath === null) return null;

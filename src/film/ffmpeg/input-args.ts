@@ -65,7 +65,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** Files that match none of these formats are not passed to ffmpeg. */
+/** Formats that are recognized by their first bytes. Files in other formats are not passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -95,7 +95,7 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** Enough of an image file to include its orientation. */
+/** Number of bytes to read from an image file. They include the orientation. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
 function byFrames(head: Buffer): string | null {

@@ -7,7 +7,7 @@ import { headOf, inputArgs, isPictureFormat, isStillMov, MOST_PIXELS } from "./i
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Probing takes a tenth of a second, or longer while other processes encode. */
+/** Time limit for ffprobe. Probing usually takes a tenth of a second, but longer while other processes encode. */
 const TIMEOUT_MS = 30_000;
 
 export const MOST_SECONDS = 7200;
@@ -142,7 +142,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Returns null if the start of the output was dropped because of its length. */
+/** Parses ffprobe's output. Returns null if the output was so long that its start was dropped. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -211,7 +211,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Matroska states the duration in a tag such as `00:00:02.500000000`. */
+/** Returns a stream's duration in seconds. Matroska states it in a tag such as `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

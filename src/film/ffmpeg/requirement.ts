@@ -5,7 +5,7 @@ import { TONE_MAPPING } from "./shown.ts";
 
 interface VideoEncoder {
   readonly name: string;
-  /** True if this ffmpeg encodes the same frames to the same bytes on every machine. */
+  /** True if the encoder produces the same bytes for the same frames on every machine. */
   readonly isExact: boolean;
   readonly args: readonly string[];
 }
@@ -52,7 +52,10 @@ export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
 
-/** Returns the same function for the same needs, so that the needs are checked only once. */
+/**
+ * Returns a function that checks whether ffmpeg meets the needs. Equal needs give the same function, so that they are
+ * checked only once.
+ */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
   const requirement = asked.get(key) ?? (() => lackOf(needs));

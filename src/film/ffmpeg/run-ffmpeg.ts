@@ -15,12 +15,12 @@ import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 const MOST_BYTES = 8 * 1024 ** 3;
 
 export interface FfmpegCall {
-  /** In the order in which filters number the inputs. `name` is used in error messages. */
+  /** Input files, in the order in which filters number them. `name` is used in error messages. */
   readonly inputs: readonly {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** Set for a file that this program wrote. Otherwise, the demuxer is detected from the first bytes. */
+    /** The file's demuxer, if this program wrote the file. Otherwise, the demuxer is detected from the first bytes. */
     readonly demuxer?: string | undefined;
   }[];
   readonly args: readonly string[];
@@ -39,12 +39,15 @@ export interface FfmpegCall {
 /** Arguments that make the output deterministic, without version, time or metadata from the inputs. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
-/** Makes a damaged frame an error. Otherwise, ffmpeg would draw it gray. */
+/** Makes ffmpeg fail on a damaged frame instead of drawing it gray. */
 const STRICT = ["-err_detect", "explode"];
 /** TIFF files are read without `STRICT`, because their reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
-/** Reads a still image as one second of video. A filter rotates it later, because ffmpeg versions do so differently. */
+/**
+ * Reads a still image as one second of video. Automatic rotation is off, because it differs between ffmpeg versions. A
+ * filter rotates the image later.
+ */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
 /** Runs ffmpeg and returns its messages. @throws FilmError that names the unreadable input */
@@ -119,7 +122,7 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 
 const BEGIN_BYTES = 65_536;
 
-/** Copies and corrects WAV files without a size, and MP3 files with ID3 tags between frames. */
+/** Replaces WAV files without a size, and MP3 files with ID3 tags between frames, with corrected copies. */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
   folder: string,
@@ -161,7 +164,9 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** Larger than an MP3 of the maximum length at the highest bit rate. */
+/**
+ * Larger MP3 files are not corrected. An MP3 of the maximum length stays below this size even at the highest bit rate.
+ */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {

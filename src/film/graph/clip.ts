@@ -69,7 +69,7 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
-/** Limits the number of processes, because a plan may have thousands of files and each file needs a process. */
+/** Limits how many files are examined at a time. A plan may have thousands of files, and each one needs a process. */
 const looking = new PQueue({ concurrency: 4 });
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;

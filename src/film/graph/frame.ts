@@ -13,7 +13,7 @@ export interface Pixels {
   readonly height: number;
 }
 
-/** Encoders need even sizes. */
+/** Rounds a length to an even number, because encoders need even sizes. */
 export function even(length: number): number {
   return Math.max(LEAST, 2 * Math.round(length / 2));
 }
@@ -63,7 +63,7 @@ export function formatName(format: Format): string {
   return format.replace(":", "x");
 }
 
-/** `text` is the exact rate for ffmpeg, such as `30000/1001` for 29.97. */
+/** A frame rate. `text` is the exact rate for ffmpeg, such as `30000/1001` for 29.97. */
 export interface Rate {
   readonly text: string;
   readonly fps: number;
@@ -84,7 +84,9 @@ export function rateOf(fps: number): Rate {
 /** A cross-fade starts earlier by this fraction of a frame, so that rounding cannot skip its first frame. */
 export const EARLY = 0.25;
 
-/** Counts frames from the start of the film, so that rounding errors do not add up. */
+/**
+ * Returns the frame at which each clip ends. Counts from the start of the film, so that rounding errors do not add up.
+ */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((length) => {
@@ -103,10 +105,13 @@ export function steps(ends: readonly number[]): readonly number[] {
  */
 export type Fit = "crop" | "pad" | "blur";
 
-/** Smaller differences in aspect ratio are invisible. */
+/** Differences in aspect ratio below this value are invisible. */
 const ALIKE = 0.01;
 
-/** `label` prefixes the names of intermediate streams, and must be unique in the graph. */
+/**
+ * Returns filters that fit an image or clip into a frame. `label` prefixes the names of intermediate streams, and must
+ * be unique in the graph.
+ */
 export function fitFilter(
   from: Pixels & ShownAs,
   to: Pixels,

@@ -36,7 +36,10 @@ export function safeArea({ width, height }: Pixels): Box {
   return { x, y: top, width: width - 2 * x, height: height - top - bottom };
 }
 
-/** Leaves room for a lower third and a logo, so that separate steps never draw over each other. */
+/**
+ * Returns the area for captions. It leaves room for a lower third and a logo, so that separate steps never draw over
+ * each other.
+ */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
   const height = Math.round(2.2 * linePx(pixels, size));

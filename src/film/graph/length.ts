@@ -17,7 +17,9 @@ export interface LengthOption {
   readonly length?: Length | undefined;
 }
 
-/** `sound` is null if no audio affects the film's length. */
+/**
+ * Durations of a film's video (`seconds`) and audio (`sound`). `sound` is null if no audio affects the film's length.
+ */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;

@@ -25,8 +25,8 @@ const COLORS = [
 ];
 
 /**
- * Copies audio that is already `shall` seconds long and in a common codec. Other audio is converted, then cut or
- * padded.
+ * Returns the arguments for the output's audio. Copies audio that is already `shall` seconds long and in a common
+ * codec. Other audio is converted, then cut or padded.
  */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
@@ -49,7 +49,10 @@ export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
-/** Copies the video if its length, colors and codec already fit. Otherwise encodes it again. */
+/**
+ * Returns the arguments for the output's video. Copies the video if its length, colors and codec already fit. Otherwise
+ * encodes it again.
+ */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;
   const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);

@@ -88,7 +88,8 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * `<name>-frames` extracts frames, `<name>-verdict` asks the model, and `<name>-check` fails if either finds a flaw.
+ * Adds the steps for checks with a chat model. `<name>-frames` runs the other checks and extracts frames,
+ * `<name>-verdict` asks the model, and `<name>-check` fails if there is a flaw.
  */
 function addJudged(
   { task, chat, choose }: InspectingSteps,

@@ -159,7 +159,10 @@ async function writeJoined(
   return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
 }
 
-/** Maximum difference in seconds. ffmpeg sometimes writes a shorter file without reporting an error. */
+/**
+ * Maximum difference between the planned and the actual length, in seconds. ffmpeg sometimes writes a shorter file
+ * without reporting an error.
+ */
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {
@@ -190,7 +193,10 @@ interface JoinGraph {
 /** If at most this many frames are missing at the end of a clip, the last frame replaces them. */
 const HELD_FRAMES = 12;
 
-/** Computes all lengths in frames of the whole film, so that video and audio do not drift apart. */
+/**
+ * Builds the filter graph that joins the clips. Computes all lengths in frames of the whole film, so that video and
+ * audio do not drift apart.
+ */
 function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
   const seconds = clips.map((clip) => clip.seconds);
@@ -246,7 +252,10 @@ function pictures(
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 
-/** Zooms at twice the size, because slow movement in whole pixels would look shaky. */
+/**
+ * Returns a filter that slowly zooms into an image. It zooms at twice the size, because slow movement in whole pixels
+ * would look shaky.
+ */
 function zoomFilter(
   { width, height }: Pixels,
   { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },

@@ -97,7 +97,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** `input` has references in place of files. */
+/** Predicts the length of a mix before its files exist. `input` has references in place of files. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -190,7 +190,10 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
-/** The limiter lowers the loudness, and each additional pass makes up for that. */
+/**
+ * Maximum number of passes to reach the loudness. The limiter lowers the loudness, and each additional pass makes up
+ * for that.
+ */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 
@@ -310,7 +313,10 @@ async function measureLoudness(path: string, name: string, signal?: AbortSignal)
 /** Peak limit in dBTP for audio before it is encoded, because encoding raises peaks slightly. */
 const CEILING = -1.5;
 
-/** Uses a constant gain, because ffmpeg's `loudnorm` would vary the gain of short audio. */
+/**
+ * Returns a filter that changes the loudness by a constant gain. ffmpeg's `loudnorm` would vary the gain of short
+ * audio.
+ */
 function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;
   if (truePeak + gain <= CEILING) return raised;

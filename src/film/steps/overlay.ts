@@ -48,7 +48,7 @@ export interface LowerThird {
    * `highlight` that of the bar. `box: false` removes the plate.
    */
   readonly style?: Omit<LetterStyle, "position">;
-  /** The `size` of the captions below the lower third, unless they have the default size. */
+  /** The `size` of the film's captions, if it is not the default. The lower third is placed above them. */
   readonly captionSize?: number;
 }
 

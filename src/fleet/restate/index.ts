@@ -151,7 +151,8 @@ class Endpoint {
   }
 
   /**
-   * Refuses waiting calls, which then go to other processes. Calls in progress have `drainMs` milliseconds to finish.
+   * Refuses waiting calls, so that Restate sends them to other processes. Calls in progress have `drainMs` milliseconds
+   * to finish.
    */
   async close(drainMs: number): Promise<void> {
     this.#places.slices.close();
@@ -206,7 +207,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** Reports only the errors of the endpoint, because the handlers report their own errors. */
+/** Returns a logger that reports only the endpoint's errors, because the handlers report their own errors. */
 function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
   return ({ level, source, context }, ...message) => {
     if (context !== undefined || source === "USER" || level !== "error") return;
@@ -232,7 +233,7 @@ class RestateUnavailableError extends ShowrunnerError {
   }
 }
 
-/** Errors never contain the token. */
+/** Sends a JSON body to Restate. Error messages never contain the token. */
 async function post(
   url: string,
   body: unknown,

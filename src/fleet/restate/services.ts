@@ -44,14 +44,17 @@ const AGAIN = {
   maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
-/** Makes Restate delete everything about a completed call, even the idempotency keys that it adds to external calls. */
+/**
+ * Options that make Restate delete all data of a completed call, including the idempotency keys that Restate itself
+ * adds to external calls.
+ */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate retry a call. Its message contains no details of the failure, because Restate stores it. */
+/** Thrown to make Restate retry a call. The message contains no details of the failure, because Restate stores it. */
 class TriedAgain extends Error {}
 
 /**
@@ -73,7 +76,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** Returns how many slices of the run failed in succession, or null if `turn` is obsolete. */
+      /** Starts a turn. Returns how many slices of the run have failed in a row, or null if `turn` is obsolete. */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
@@ -168,7 +171,7 @@ async function placed(
 
 interface Attempt {
   readonly signal: AbortSignal;
-  /** The slot stays taken until the work ends, even if the call ends earlier. */
+  /** Runs `work` in the slot. The slot stays taken until the work ends, even if the call ends earlier. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
@@ -179,7 +182,8 @@ interface Claim {
 }
 
 /**
- * Slots for concurrent work. The work with the highest priority goes first, then the work that has been due longest.
+ * Slots for concurrent work. Work with a higher priority goes first. At equal priority, work that has been due longer
+ * goes first.
  */
 export class Places {
   readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];

@@ -58,7 +58,7 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Computed from the run's id and the time of its first event, so that it is the same in all processes. */
+  /** Derived from the run's id and the time of its first event, so that all processes compute the same trace id. */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;
@@ -89,7 +89,7 @@ export function runTrace(runId: string, events: readonly StoredEvent[], options:
 interface Own {
   readonly runId: string;
   readonly options: TraceOptions;
-  /** When the run ended. Spans without an end of their own also end then. */
+  /** When the run ended. Spans that are still open end at the same time. */
   readonly endedAt: number;
 }
 

@@ -72,7 +72,7 @@ interface Item {
   again: WakeOptions | null;
   /** The valid queue entry. Earlier entries for the same work are ignored. */
   entry: Entry | null;
-  /** Resolves with the time of the next call, or null if there is none. */
+  /** Executes the work. Resolves with the time of the next call, or null if there is none. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }

@@ -43,7 +43,8 @@ export interface Worker {
   /** True while the worker takes work. False while it cannot read its journal or is stopping. */
   isReady(): boolean;
   /**
-   * True once the worker has searched the journal and all its runs are idle, failed, or executed by another process.
+   * Returns true once the worker has searched the journal and every run in it is idle, failed, or executed by another
+   * process.
    */
   isIdle(): boolean;
   /**
@@ -57,11 +58,13 @@ export interface Worker {
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** A wake that is this late is considered lost: its sender died or had no engine. */
+/** A wake that is overdue by this long is considered lost, because its sender died or had no engine. */
 const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
-/** A starting worker also takes runs that are due within this time, in case their local work was lost. */
+/**
+ * On startup, a worker also takes runs that become due within this time, because their local work may have been lost.
+ */
 const ORPHANED_MS = 15 * 60_000;
 
 /**

@@ -147,7 +147,7 @@ export const SCOPES = [
 /** A permission of a key or token. */
 export type Scope = (typeof SCOPES)[number];
 
-/** A token cannot manage keys, because a key that it creates could outlive it. */
+/** Scopes that a token can have. It cannot manage keys, because a key that it creates could outlive it. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
 
 export function isScope(value: unknown): value is Scope {
@@ -165,7 +165,7 @@ export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null
   return b === null ? a : a.filter((scope) => b.includes(scope));
 }
 
-/** Jobs, media and voices belong to `ownerId`; money and keys belong to `workspaceId`. */
+/** Who sent a request. Jobs, media and voices belong to `ownerId`. Money and keys belong to `workspaceId`. */
 export interface Principal {
   readonly keyId: string;
   readonly workspaceId: string;

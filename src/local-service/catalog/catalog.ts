@@ -29,7 +29,7 @@ export interface CompiledModel extends ModelDefinition {
   readonly notice: string | null;
 }
 
-/** Never throws. If the schema is invalid, only this model is disabled. */
+/** Compiles a model's schema. Never throws. If the schema is invalid, only this model is disabled. */
 function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   const { entry } = model;
   try {

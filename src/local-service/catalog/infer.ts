@@ -118,7 +118,7 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** The input must already contain its default values. */
+/** Returns whether the input meets a condition. The input must already contain its default values. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;

@@ -44,7 +44,7 @@ export interface ModelDefinition {
   readonly voices: readonly StockVoice[];
   /** Maps each old id of the model to advice for requests that use this id. */
   readonly oldIds: Readonly<Record<string, string>>;
-  /** `rename` maps the model's field names to the field names of the renderer. */
+  /** Adapts a job's input to the renderer. `rename` maps the model's field names to the field names of the renderer. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
 }
 
@@ -62,7 +62,7 @@ const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gen
   labels: { gender, accent, language: "en" },
 });
 
-/** The ids must never change. */
+/** Voices that models offer without cloning. Their ids must never change. */
 export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
   stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),

@@ -42,7 +42,8 @@ function beforeStop(text: string, stops: readonly string[]): string {
 }
 
 /**
- * `black` lists the images that are black, by their 1-based positions in the request.
+ * Composes the answer to a chat request. `black` lists the images that are black, by their 1-based positions in the
+ * request.
  * @throws Refusal 400
  */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {

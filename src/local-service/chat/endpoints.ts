@@ -15,7 +15,7 @@ export function until(clock: Clock, dueMs: number): Promise<void> {
   return new Promise((resolve) => void clock.at(dueMs, resolve));
 }
 
-/** The job runs to completion even if the client disconnects. */
+/** Returns a function that streams the answer to a chat. The job runs to completion even if the client disconnects. */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
     const frames = form.frames();

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** Cancelled timers stay in the heap until they reach its top. */
+/** A scheduled call. A cancelled timer stays in the heap until it reaches the top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -42,7 +42,7 @@ export interface ClockControl extends Clock {
   stop(): void;
 }
 
-/** A timeout with a longer delay would fire immediately. */
+/** Maximum delay of `setTimeout`. With a longer delay, it would fire immediately. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export interface ClockOptions {

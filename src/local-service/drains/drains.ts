@@ -35,7 +35,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** Reads the drain again, because it may have changed during the request. */
+  /** Records the outcome of a delivery. Reads the drain again, because it may have changed during the request. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;
@@ -78,7 +78,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   };
 }
 
-/** Older events are deleted even if they were not delivered. */
+/** Maximum age of stored events. Older events are deleted even if they were not delivered. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
 const PRUNE_EVERY = 1000;

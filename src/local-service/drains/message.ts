@@ -65,7 +65,7 @@ function keyValue(field: number, name: string, value: unknown): Buffer {
   return messageField(field, stringField(1, name), messageField(2, anyValue(value)));
 }
 
-/** Returns the fields whose names begin with the brand. */
+/** Returns an event's fields, with the brand as a prefix of their names. */
 function brandedFields(row: DrainEventRow, brand: string): readonly (readonly [string, unknown])[] {
   const { jobId: job_id, model, event, source } = row;
   const data = row.data === "{}" ? {} : { data: JSON.parse(row.data) };
@@ -110,7 +110,7 @@ export function ndjsonMessage(rows: readonly DrainEventRow[], brand: string, sec
   return { body, headers: { "Content-Type": "application/x-ndjson", [`X-${brand}-Signature`]: signature } };
 }
 
-/** A drain's own headers cannot replace the headers that the format sets. */
+/** Builds the request that delivers events. A drain's own headers cannot replace the headers that the format sets. */
 export function drainMessage(drain: DrainRow, rows: readonly DrainEventRow[], brand: string): Message {
   const { body, headers } =
     drain.format === "otlp" ? otlpMessage(rows, brand) : ndjsonMessage(rows, brand, drain.secret ?? "");

@@ -4,7 +4,7 @@ import type { EventRow } from "../store/rows.ts";
 
 export const MAX_FAILURES = 5;
 
-/** Times are epoch milliseconds on the service's clock. */
+/** State of a drain's deliveries. Times are epoch milliseconds on the service's clock. */
 export interface DrainState {
   readonly enabled: number;
   readonly consecutiveFailures: number;
@@ -58,7 +58,7 @@ export interface DrainRow extends DrainState {
   readonly url: string;
   readonly format: "ndjson" | "otlp";
   readonly secret: string | null;
-  /** A JSON object whose values are secrets. */
+  /** Headers as a JSON object whose values are secrets. */
   readonly headers: string;
   readonly batchSize: number;
   readonly updatedAt: number;

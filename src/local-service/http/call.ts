@@ -6,15 +6,15 @@ import { invalid, problem, Refusal, refuseForNow } from "./refusal.ts";
 export interface Call {
   readonly method: string;
   param(name: string): string;
-  /** If the parameter is repeated, returns the last value. */
+  /** Returns a query parameter, or its last value if it is repeated. */
   query(name: string): string | null;
   header(name: string): string | null;
   /**
-   * An empty body is read as `{}`.
+   * Parses the JSON body. An empty body counts as `{}`.
    * @throws Refusal 400 for invalid JSON
    */
   json(): Promise<unknown>;
-  /** Available only on endpoints that need a credential. */
+  /** Who sent the request. Available only on endpoints that need a credential. */
   readonly principal: Principal;
   readonly traceId: string;
   readonly standardHeaders: Readonly<Record<string, string>>;
@@ -50,7 +50,10 @@ export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict
   return { is: "json", status, body: { error, trace_id: traceId }, headers } satisfies Answer;
 }
 
-/** `"key"` refuses tokens, and `"credential"` accepts keys and tokens. */
+/**
+ * The credential that an endpoint needs: one with the given scope, a key but no token (`"key"`), any key or token
+ * (`"credential"`), or none (`"public"`).
+ */
 export type Access = Scope | "key" | "credential" | "public";
 
 export interface Endpoint {
@@ -61,7 +64,7 @@ export interface Endpoint {
   /** The credential is optional, but it is verified if one is sent. */
   readonly isOpen?: true;
   readonly maxBodyBytes?: number;
-  /** Error responses are converted with `asChatError`. */
+  /** Set if the endpoint's error responses are converted with `asChatError`. */
   readonly hasChatErrors?: true;
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;

@@ -28,7 +28,7 @@ function permit(principal: Principal, access: Access): void {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Wraps every call under `/v3`; if `before` returns an answer, the endpoint is not called. */
+/** Called before and after every call under `/v3`. If `before` returns an answer, the endpoint is not called. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;

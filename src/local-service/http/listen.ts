@@ -19,7 +19,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 
 const NOT_HTTP = "The request is not valid HTTP.";
 
-/** The HTTP adapter sends this response if it cannot build a URL from a request. */
+/** Returns the response that the HTTP adapter sends if it cannot build a URL from a request. */
 function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });

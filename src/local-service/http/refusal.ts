@@ -19,7 +19,7 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS;
 
-/** `message` begins with the field's path. */
+/** A problem with one field of a request. `message` begins with the field's path. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
@@ -80,7 +80,7 @@ export class Refusal extends Error {
 }
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
-  /** Replaces `message` in strict mode; set it if `message` repeats details of the request. */
+  /** Replaces `message` in strict mode. Set this if `message` repeats details of the request. */
   readonly fixedMessage?: string;
 }
 

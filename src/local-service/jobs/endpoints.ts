@@ -122,7 +122,10 @@ const EVENTS_PER_READ = 200;
 /** Clients reconnect after this time if a stream ends before its job. */
 const RETRY_MS = 1000;
 
-/** Reads the store after each change, but only as fast as the client reads. */
+/**
+ * Returns a function that streams a job's events. It reads the store after each change, but only as fast as the client
+ * reads.
+ */
 function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 
@@ -143,7 +146,7 @@ function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
     });
     call.outgoing.on("close", wake);
 
-    /** A frame with `isEnd` ends the stream, so send it after all logs. */
+    /** Sends the job's status. A frame with `isEnd` ends the stream, so send it after all logs. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

@@ -17,7 +17,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instantOrNull } from "./views.ts";
 
-/** `problems` lists the invalid fields other than `input`. */
+/** The parsed body of a submit request. `problems` lists the invalid fields other than `input`. */
 interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -99,7 +99,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Runs one transaction for everything from the idempotency key to the charge. */
+/** Returns the handler that submits jobs. One transaction covers everything from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);

@@ -23,7 +23,10 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
-/** A chat has no cost until it ends. Until then, its maximum price is only reserved. */
+/**
+ * Returns the job's cost if it is visible. A chat has no cost until it ends. Until then, its maximum price is only
+ * reserved.
+ */
 function costOf(job: JobRow, now: number) {
   if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };
@@ -90,7 +93,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
       ...costOf(job, now()),
     }),
 
-    /** The payload of a webhook has no logs and no cost. */
+    /** Returns a job's result. In the payload of a webhook, it has no logs and no cost. */
     result(job: JobRow, part: "all" | "payload" = "all") {
       const isDeleted = job.deletedAt !== null;
       const logs = () => store.events.latest(job.seq, LOGS_IN_RESULT).map(logItem);

@@ -19,7 +19,7 @@ const bad = (text: string, reason: string) => invalid([problem("file", text, rea
 
 const reasonOf = (probed: ProbeResult) => (probed.ok ? null : probed.reason);
 
-/** Returns the size of the file in bytes. */
+/** Writes an uploaded file to `target`, and returns its size in bytes. */
 async function receive(incoming: IncomingMessage, target: string, maxBytes: number): Promise<number> {
   const parser = openParser(incoming, maxBytes);
   let writing: Promise<number> | null = null;

@@ -44,7 +44,10 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Adds a hash to names that would otherwise be equal. */
+/**
+ * Returns names for each model's operation and input. Adds a hash to names that are reserved or would otherwise be
+ * equal.
+ */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -75,7 +78,10 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
   );
 }
 
-/** Writes defaults as `x-default`, because some generators treat fields with a `default` as required. */
+/**
+ * Returns the schema of a model's input. Defaults become `x-default`, because some generators treat fields with a
+ * `default` as required.
+ */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
@@ -97,7 +103,7 @@ const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type
   contentEncoding contentMediaType contentSchema discriminator xml externalDocs`;
 const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
 
-/** Keywords that OpenAPI 3.1 does not know, such as `media_type`, get the prefix `x-`. */
+/** Adapts a schema to OpenAPI 3.1. Keywords that OpenAPI does not know, such as `media_type`, get the prefix `x-`. */
 function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
   const within = (part: unknown): unknown => {
     if (!isRecord(part)) return part;

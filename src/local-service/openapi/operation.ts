@@ -12,7 +12,9 @@ export const uri: JsonSchema = { type: "string", format: "uri" };
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
-/** Generators treat an object schema without `additionalProperties` as empty. */
+/**
+ * Schema of an object with any fields. Without `additionalProperties`, code generators would treat the object as empty.
+ */
 export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
@@ -176,7 +178,7 @@ function usualErrors(endpoint: Described, spec: OperationSpec): ErrorCode[] {
   ];
 }
 
-/** OpenAPI 3.1 has no `itemSchema`, so an extension describes the whole frame. */
+/** Describes an event stream. OpenAPI 3.1 has no `itemSchema`, so an extension describes the whole frame. */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
 });

@@ -47,7 +47,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Call this inside a transaction. */
+/** Creates the key, or replaces its secret if it exists. Call this inside a transaction. */
 function ensureKey(store: Store, { keyId, workspaceId, ownerId, ...key }: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(workspaceId);
@@ -69,7 +69,10 @@ function isOwnHost(incoming: IncomingMessage): boolean {
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
-/** Pages of other websites may link to this service, but not call it. */
+/**
+ * Returns whether a request may come from this service's pages. Pages of other websites may link to the service, but
+ * not call it.
+ */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
   const site = headers["sec-fetch-site"];
@@ -79,7 +82,7 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Prevents DNS rebinding and requests from foreign web pages.
+ * Refuses requests from other machines and from foreign web pages. Also prevents DNS rebinding.
  * @throws Refusal 403
  */
 function assertOperator(incoming: IncomingMessage): void {

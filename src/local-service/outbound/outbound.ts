@@ -30,7 +30,7 @@ const FAILURES = {
 
 export type FailureCode = keyof typeof FAILURES;
 
-/** The message depends only on the code, so it reveals nothing about the response. */
+/** Describes a failed request. The message depends only on the code, so it reveals nothing about the response. */
 export function failureOf(code: FailureCode) {
   const [message, retryable] = FAILURES[code];
   return { code, message, retryable };
@@ -85,7 +85,7 @@ const MAX_ANSWER_BYTES = 65_536;
 
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Connects to the checked addresses, even if the name now resolves to other addresses. */
+/** Returns a name lookup that always gives the checked addresses, even if the name now resolves to other addresses. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);
@@ -177,7 +177,7 @@ export interface Outbound {
   /** Sends a request. Never rejects; resolves to null if the service closes before the response arrives. */
   post(url: string, message: Message): Promise<Outcome | null>;
   during<T>(work: Promise<T>): Promise<T>;
-  /** Waits until no request is in flight, but only for a fixed number of rounds. */
+  /** Waits until no request is in flight. Stops waiting if new requests keep starting. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }

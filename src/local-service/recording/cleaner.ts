@@ -16,7 +16,7 @@ export class Cleaner {
     this.#uploads = new Map(uploads);
   }
 
-  /** Credentials in these headers are removed from everything that is recorded later. */
+  /** Learns the credentials in these headers, which are then removed from everything that is recorded. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
@@ -26,7 +26,7 @@ export class Cleaner {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
-  /** Replaces the handle with `mark` in all later bodies. Returns the handle's hash. */
+  /** Learns the handle of an upload, which is then replaced with `mark` in all bodies. Returns the handle's hash. */
   learnUpload(handle: string, mark: string): string {
     const hash = hashOf(handle);
     if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);

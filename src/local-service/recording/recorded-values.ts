@@ -3,7 +3,10 @@ import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
 export const RECORDING_VERSION = 1;
-/** The media of a recording are in the folder {@link RECORDED_MEDIA} beside this file, named by their hashes. */
+/**
+ * Name of the file that contains a recording. Its media are in the folder {@link RECORDED_MEDIA} beside it, named by
+ * their hashes.
+ */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
 export const OUTPUT_URL = "recorded:output";

@@ -21,19 +21,19 @@ export interface RecorderOptions {
   readonly folder: string;
   readonly baseUrl: string;
   readonly port: number;
-  /** Without media, a replay creates placeholders of the same kind, size and duration. */
+  /** Whether to record media. Without media, a replay creates placeholders of the same kind, size and duration. */
   readonly keepMedia: boolean;
   readonly say: (text: string) => void;
 }
 
 export interface Recorder {
-  /** The recorded program uses this URL instead of the service's base URL. */
+  /** URL that the recorded program uses instead of the service's base URL. */
   readonly baseUrl: string;
   readonly lines: number;
   close(): Promise<void>;
 }
 
-/** Larger bodies are forwarded but not recorded. */
+/** Maximum size of a recorded body. Larger bodies are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect host accept-encoding".split(" "),
@@ -298,7 +298,7 @@ interface Seen {
 
 const MOST_TEXT = 10_000;
 
-/** Returns null if a response other than a stream was cut short. */
+/** Returns the line to record for a response. Returns null if the response was cut short, unless it is a stream. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");

@@ -33,7 +33,7 @@ interface Opened {
   readonly path: string;
 }
 
-/** Only one process at a time can open a recording for writing. */
+/** The file to which a recording is written. Only one process at a time can open it. */
 export class RecordingFile {
   readonly #file: FileHandle;
   readonly #lock: FolderLock;

@@ -20,7 +20,10 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** Without a limit, a damaged file could send a parser into an endless loop and block later uploads. */
+/**
+ * Time limit for probing a file. Without it, a damaged file could send a parser into an endless loop and block later
+ * uploads.
+ */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;

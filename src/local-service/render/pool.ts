@@ -42,7 +42,7 @@ export async function closeGate(gate: DecodeGate): Promise<void> {
   }
 }
 
-/** The output is written to `tempPath`, and renamed when it is complete. */
+/** Work for a worker thread. An output is written to `tempPath`, and renamed when it is complete. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -55,7 +55,7 @@ export type Reply =
   | { readonly type: "failed"; readonly code: RenderErrorCode; readonly message: string };
 
 interface PoolOptions extends RenderOptions {
-  /** Counted from the start of the task. Default: no limit. */
+  /** Time limit in milliseconds, counted from the start of the task. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 

@@ -25,7 +25,10 @@ export function videoSize(input: Readonly<Record<string, unknown>>, like: MediaF
   return capped(ratio >= 1 ? short * ratio : short, ratio >= 1 ? short : short / ratio, 2);
 }
 
-/** `1K`, `2K` and `4K` set the area, and `720p` sets the shorter side. */
+/**
+ * Returns the size of an image. The resolutions `1K`, `2K` and `4K` set the area, and others such as `720p` set the
+ * shorter side.
+ */
 export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaFile | undefined): Size {
   const resolution = String(input.resolution ?? "1K").toLowerCase();
   const ratio = ratioOf(input.aspect_ratio, like, 1);

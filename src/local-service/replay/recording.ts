@@ -25,7 +25,7 @@ const MOST_BYTES = 300 * 1024 * 1024;
 const MOST_LINES = 1_000_000;
 
 /**
- * Ignores an incomplete last line, which a killed recorder may leave.
+ * Reads a recording. Ignores an incomplete last line, which a killed recorder may leave.
  * @throws LocalServiceError
  */
 export function readRecording(folder: string): Recording {

@@ -109,7 +109,10 @@ export class ReplayBook {
   }
 }
 
-/** Ignores the body's fields in `SENDERS_OWN`, null fields, and the order of fields. */
+/**
+ * Returns the key for matching a request with recorded ones. Ignores the body's fields in `SENDERS_OWN`, null fields,
+ * and the order of fields.
+ */
 function keyOf(request: string, body: unknown): string {
   return `${request}\n${JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH))}`;
 }
@@ -157,12 +160,15 @@ function own(record: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined;
 }
 
-/** `fast` answers each request with the next response; `real` waits as long as the recorded service did. */
+/**
+ * How fast a job is replayed. `fast` answers each request with the next response. `real` waits as long as the recorded
+ * service did.
+ */
 type ReplaySpeed = "fast" | "real";
 
 interface RecordedJob {
   readonly jobId: string;
-  /** Does not include the response that accepted the job. */
+  /** Recorded responses about the job, except the one that accepted it. */
   readonly answers: readonly RecordedAnswer[];
   readonly ids: ReadonlySet<string>;
 }
@@ -225,7 +231,10 @@ export class ReplayedJob {
     return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
-  /** Replaces recorded ids with this job's ids, and shifts times to match this job's submission. */
+  /**
+   * Adapts a recorded value to this job. Replaces recorded ids with this job's ids, and shifts times to match its
+   * submission.
+   */
   personal(value: unknown): unknown {
     return mapTexts(value, (text, name) => {
       if (/(?:_at|^timestamp)$/.test(name)) return this.#shifted(text);

@@ -59,7 +59,7 @@ class Replayer {
   }
 
   /**
-   * Returns null if the local service must handle the request.
+   * Answers a request from the recording. Returns null if the local service must handle the request.
    * @throws Refusal if no response is recorded
    */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
@@ -102,7 +102,7 @@ class Replayer {
     return ok({ job_id: jobId, status: "IN_QUEUE", ...more });
   }
 
-  /** Refuses to continue a job whose end was not recorded. Otherwise, clients would poll it forever. */
+  /** Returns the error for a job whose end was not recorded. Without this error, clients would poll the job forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(

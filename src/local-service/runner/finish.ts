@@ -51,7 +51,7 @@ function outputRow(
   return { ...base, ...measured, ...identity, status: "COMPLETED", error: null };
 }
 
-/** Returns functions that must be called inside a transaction. */
+/** Returns functions that end jobs. Call them inside a transaction. */
 export function jobFinisher(
   service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {
@@ -160,7 +160,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Never rejects. If an output fails, its result is an error. */
+/** Renders a job's outputs. Never rejects. If an output fails, its result is an error. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

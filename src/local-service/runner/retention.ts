@@ -4,13 +4,16 @@ import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
 const POLL_EVERY_MS = 1_000;
-/** A smaller change in the clock's offset is not stored. */
+/** Changes of the clock's offset below this value are not stored. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
 /** Uploads are kept this long after their URL expires, because queued jobs may still read them. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
-/** The service's time minus the machine's time. The difference is stored so that time never runs backwards. */
+/**
+ * Name under which the clock's offset is stored: the service's time minus the machine's time. It is stored so that time
+ * never runs backwards.
+ */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;

@@ -96,7 +96,7 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** Call this after committing the transaction that accepted the job. */
+    /** Queues a job. Call this after committing the transaction that accepted the job. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);
@@ -110,7 +110,7 @@ export function createRunner(ports: ServiceParts) {
       }
     },
     running: () => active.size,
-    /** Unfinished jobs are resumed at the next start. */
+    /** Stops all jobs. Unfinished jobs are resumed at the next start. */
     async close(): Promise<void> {
       stopping.abort();
       for (const wakeUp of [...sleepers]) wakeUp();

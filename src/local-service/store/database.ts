@@ -4,7 +4,7 @@ type Values = readonly SQLInputValue[];
 
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** Casts rows to their types without checking them. */
+/** Runs SQL statements. Casts rows to their types without checking them. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();

@@ -122,7 +122,7 @@ export interface KeyRow {
   readonly secretHash: Uint8Array;
   readonly previousHash: Uint8Array | null;
   readonly previousUntil: number | null;
-  /** A JSON array, or null for every scope. */
+  /** Scopes as a JSON array, or null for every scope. */
   readonly scopes: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -167,7 +167,7 @@ export interface TransactionRow {
   readonly seq: number;
   readonly id: string;
   readonly kind: "purchase" | "grant" | "usage" | "refund";
-  /** Negative for a charge. */
+  /** Amount in micro-dollars. Negative for a charge. */
   readonly micros: number;
   readonly at: number;
 }
@@ -180,10 +180,13 @@ export interface IdempotencyRow {
   readonly ack: string;
 }
 
-/** Increment this with every change that older code cannot read. */
+/** Version of the database schema. Increment this with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
-/** Times are epoch milliseconds, money is whole micro-dollars, and structured columns are JSON text. */
+/**
+ * The database schema. Times are epoch milliseconds, money is whole micro-dollars, and structured columns are JSON
+ * text.
+ */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

@@ -56,7 +56,7 @@ function makePrivate(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
 }
 
-/** Reads are possible at any time, but writes only inside `write`. */
+/** Opens the database and its tables. Reads are possible at any time, but writes only inside `write`. */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);

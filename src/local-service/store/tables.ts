@@ -44,7 +44,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** For each grouping, the SQL expression of the key, and the clause that ends the query. */
+/** Parts of the SQL query for each grouping: the expression of the key, and the clause that ends the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -75,7 +75,7 @@ export function jobTable(db: Statements) {
       db.all<UsageRow>(usageSql(group), workspaceId, from, to),
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, end: JobEnd) => db.update("jobs", { seq, ...end }),
-    /** Keeps the job's expiry, so that leftover files are still removed. */
+    /** Marks a job as deleted, and clears its input. Keeps its expiry, so that leftover files are still removed. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
@@ -161,7 +161,7 @@ export function countJobs(db: Statements) {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** At equal times, funds come before charges, and charges before refunds. */
+/** Query for a workspace's transactions. At equal times, funds come before charges, and charges before refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -255,7 +255,10 @@ export function outputTable(db: Statements) {
     insert: (row: OutputRow) => db.insert("outputs", row),
     ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
-    /** Keeps the paths until `forgetPaths`, so that an interrupted deletion can be repeated. */
+    /**
+     * Marks a job's outputs as expired. Keeps their paths until `forgetPaths`, so that an interrupted deletion can be
+     * repeated.
+     */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
     forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),

@@ -19,7 +19,10 @@ function frame(event: "status" | "log", id: string, data: unknown): string {
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** The frame's id states the last event before this frame, and whether this frame ends the stream. */
+/**
+ * Formats a job's status as a frame. Its id states the last event before the frame, and whether the frame ends the
+ * stream.
+ */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
@@ -28,7 +31,7 @@ interface ResumePoint {
   readonly sawEnd: boolean;
 }
 
-/** If the header has an unknown format, the stream restarts at the beginning. */
+/** Parses the `Last-Event-ID` header. If its format is unknown, the stream restarts at the beginning. */
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
@@ -36,9 +39,9 @@ export function parseResumePoint(header: string | null): ResumePoint {
 
 interface Sink {
   readonly isOpen: boolean;
-  /** Resolves when the connection can accept more data. */
+  /** Sends a frame. Resolves when the connection can accept more data. */
   send(frame: string): Promise<void>;
-  /** Injected delays and cuts do not affect comments. */
+  /** Sends a comment. Injected delays and cuts do not affect it. */
   comment(text: string): void;
   end(last?: string): void;
 }
@@ -89,7 +92,7 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** After this time, the service ends the stream, and the client reconnects. */
+/** Maximum duration of a stream. After it, the service ends the stream, and the client reconnects. */
 const MAX_STREAM_MS = HOUR_MS;
 
 interface OpenStream {

@@ -15,7 +15,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** A failed oneOf or anyOf is one problem, so errors inside its branches are removed. */
+/** Removes the errors inside the branches of a failed `oneOf` or `anyOf`, which counts as a single problem. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {
@@ -24,7 +24,10 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/** For `[{required: [a]}, {required: [b]}]`, returns `a` and `b`; otherwise returns null. */
+/**
+ * Returns the names of which an object needs one: `a` and `b` for `[{required: [a]}, {required: [b]}]`. Returns null
+ * for other schemas.
+ */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -136,7 +139,10 @@ export function moderate(input: Readonly<Record<string, unknown>>, triggers: rea
   return moderateTexts(moderatedTexts(input), triggers);
 }
 
-/** A trigger can name a category, as in `moderation-refused:violence`. */
+/**
+ * Returns an error if a text contains a trigger. A category can follow the trigger, as in
+ * `moderation-refused:violence`.
+ */
 export function moderateTexts(texts: readonly ModeratedText[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

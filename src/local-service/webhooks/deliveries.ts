@@ -3,9 +3,9 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** The signature covers all values except the attempt number. */
+/** What the headers of a webhook state. The signature covers all values except the attempt number. */
 export interface Announcement {
-  /** The id is the same for all attempts and redeliveries of an event. */
+  /** Id of the event. It is the same for all attempts and redeliveries. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
@@ -60,13 +60,13 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts for a delivery. A redelivery gets the same number again. */
+/** Maximum number of attempts for a delivery. A redelivery can use the same number again. */
 export const MAX_ATTEMPTS = 12;
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
-/** Times are epoch milliseconds on the service's clock. */
+/** A delivery's attempts so far. Times are epoch milliseconds on the service's clock. */
 export interface DeliveryAttempts {
   readonly status: DeliveryStatus;
   /** Number of attempts started so far. It never decreases. */
@@ -159,7 +159,7 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** Above 1 if a fault duplicates the webhook. */
+  /** Number of times that the webhook is sent. Above 1 if a fault duplicates it. */
   readonly copies: number;
   /** Body of an event that is not about a job; otherwise null. */
   readonly payload: string | null;
@@ -218,7 +218,10 @@ export function webhookTables(db: Statements) {
         jobId,
       ),
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Includes deliveries whose attempt was interrupted because the process ended. */
+    /**
+     * Returns the deliveries with an attempt to make, including those whose attempt was interrupted because the process
+     * ended.
+     */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

@@ -46,7 +46,9 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /** Each attempt needs a new message, because the URLs in the body are signed again. */
+  /**
+   * Builds the message for an attempt. Each attempt needs a new message, because the URLs in the body are signed again.
+   */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));

@@ -129,7 +129,7 @@ function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): 
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** `open` is the reason why the body cannot be converted yet. */
+/** A converted body or, in `open`, the reason why the body cannot be converted yet. */
 export type Converted = ConvertedBody | { readonly open: string };
 
 export function convert(context: MigrationContext, body: Body): Converted {
@@ -177,7 +177,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Fills in the job's input. Adds jobs that must run first to `before`. */
+/** Fills in the job's input, and adds jobs that must run first to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const { type } = job.body;
   if (type === "video" || type === "motion_control") return fillVideo(job, before);

@@ -7,7 +7,7 @@ import { mediumAt, setMedia } from "../fields/media.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate, type JsonPath, pathText } from "../read/source.ts";
 
-/** Names that v2 accepts in addition to those in `Intl.DisplayNames`. */
+/** Language names that v2 accepts in addition to those in `Intl.DisplayNames`, with their codes. */
 const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
   cantonese: "yue",
@@ -41,7 +41,10 @@ const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
 
-/** Returns `pt` for `Portuguese (Brazil)`, codes unchanged, and null for unknown names. */
+/**
+ * Returns the code of a language, such as `pt` for `Portuguese (Brazil)`. Returns codes unchanged, and null for unknown
+ * names.
+ */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
   const whole = codeOf(plain);
@@ -71,7 +74,10 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** A voice that is neither cloned nor in the map needs a decision. */
+/**
+ * Fills in the voice, if the model accepts one. A voice needs a decision unless it is cloned by another body, mapped,
+ * or already a v3 voice.
+ */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -115,7 +121,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
 
-/** The scale is inverted: 1 in v2 is 0 in v3. */
+/** Fills in the stability. The scale is inverted: 1 in v2 is 0 in v3. */
 function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);

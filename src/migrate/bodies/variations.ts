@@ -40,7 +40,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   return seeds;
 }
 
-/** Seeds increase from the first one, and start over after the largest. */
+/** Returns the seed of a variation. Seeds increase from `first`, and start over after the highest seed. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;

@@ -21,7 +21,10 @@ export function fillVideoInputs(job: Job): number | null {
   return shotsMs;
 }
 
-/** Shots replace the prompt if the model accepts them. */
+/**
+ * Fills in the shots, or only the prompt if there are no shots that the model accepts. Returns the shots' total
+ * duration, or null without shots.
+ */
 function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");
   const shots = readShots(job);
@@ -133,7 +136,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
   } else if (isGiven) job.drop(path, "has an effect only if there are shots");
 }
 
-/** The total duration of the shots takes precedence over `duration_ms`. */
+/** Fills in the duration. The total duration of the shots takes precedence over `duration_ms`. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -190,7 +193,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   shiftAudio(job, field);
 }
 
-/** Adds a task, because v3 has no field for the audio's offset. */
+/** Adds a task that shifts the audio, because v3 has no field for the offset. */
 function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);

@@ -56,8 +56,8 @@ function topOf({ field }: FieldProblem): string | null {
 }
 
 /**
- * Supplies the required field that the problem is about. Returns false if it cannot. `isOfRow` is true if the field is
- * required by the chosen combination of fields.
+ * Fills in the missing field that `problem` is about. Returns false if there is no suitable value. `isOfRow` is true if
+ * the chosen combination of fields requires the field.
  */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
@@ -199,7 +199,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** Returns the field whose presence makes the missing one required. */
+/** Returns the field whose presence makes the missing field required, or null if there is none. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];
@@ -210,7 +210,10 @@ function dependentOf(job: Job, problem: FieldProblem): string | null {
 const CODES = ["combination-table", "combination-by-default"];
 const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
-/** Returns the fields that the chosen combination still lacks, or null if nothing changed. */
+/**
+ * Changes the input to the nearest combination of fields that the model accepts. Returns the fields that this
+ * combination still lacks, or null if the input already fits.
+ */
 function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
     .map((row) => ({ row, loss: lossOf(job, row) }))
@@ -252,8 +255,8 @@ function worth({ takes, name }: FieldView): number {
 }
 
 /**
- * Returns how much changing a field counts against a choice. Quality counts less than, for example, the resolution,
- * because the change is less visible.
+ * Returns the penalty for changing a field. Quality has a lower penalty than, for example, the resolution, because the
+ * change is less visible.
  */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;

@@ -66,7 +66,9 @@ export class Job {
       this.body.fieldReport.amend(path, "decision", { why: `left out for now: ${because}`, choices });
   }
 
-  /** Sets the first field in `names` that the model has. Default: the field with the same name as in v2. */
+  /**
+   * Copies a v2 value to the first field in `names` that the model has. Default: the field with the same name as in v2.
+   */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
     if (value === undefined) return;
@@ -86,7 +88,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Uses the nearest accepted value, or adds a decision if none fits. */
+  /** Sets a field to the nearest value that it accepts, or adds a decision if none fits. */
   value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -97,7 +99,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Text that the model rejects becomes an input of the pipeline. */
+  /** Fills in a text field. Text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -122,7 +124,7 @@ export class Job {
     return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
-  /** `target` is the value's place in the input, if not `field` itself. */
+  /** Records that a v2 value was migrated. `target` is the value's place in the input, if not `field` itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
@@ -147,7 +149,7 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Sets the v2 default explicitly, because v3 has a different default. */
+  /** Sets a field to its v2 default explicitly, because v3 has a different default. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });

@@ -15,7 +15,10 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** `role` is used in the file's name if the document provides no better name. */
+/**
+ * Returns the media that the id at `path` refers to. `role` is used in the file's name if the document provides no
+ * better name.
+ */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);

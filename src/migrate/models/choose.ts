@@ -7,7 +7,7 @@ export interface Choice {
   readonly view: ModelView;
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** The user must confirm `similar` and `shape`; `only` means that no other model fits. */
+  /** How the model was chosen. The user must confirm `similar` and `shape`. `only` means that no other model fits. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   readonly why: string | null;
   readonly candidates: readonly string[];
@@ -107,7 +107,7 @@ interface SlugMatch {
 
 interface SlugSearch {
   readonly match: SlugMatch | null;
-  /** Offered as candidates, but never chosen automatically. */
+  /** Other versions of the model. They are offered as candidates, but never chosen automatically. */
   readonly otherVersions: readonly string[];
 }
 

@@ -47,9 +47,12 @@ function hasAny(value: unknown): boolean {
 export interface Need {
   readonly type: V2Type;
   readonly must: readonly Slot[];
-  /** A model that accepts more of these slots is preferred. */
+  /** Optional slots. Models that accept more of them are preferred. */
   readonly also: readonly Slot[];
-  /** Accepts any model with the required slots, except an upscaler: a fallback that still uses the body's video. */
+  /**
+   * Set for a fallback that accepts any model with the required slots, except an upscaler. It still uses the body's
+   * video.
+   */
   readonly isLoose?: true;
 }
 
@@ -57,7 +60,7 @@ interface TypeFacts {
   readonly short: string;
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Must match a model's id, name or description. */
+  /** Pattern that a model's id, name or description must match. */
   readonly hint?: RegExp;
   /** Set if the v2 documentation names no v3 counterpart. */
   readonly isUncertain?: true;

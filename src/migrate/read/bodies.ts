@@ -110,7 +110,10 @@ export function isAssetRecord(value: JsonRecord): boolean {
 
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
-/** Returns a function that skips nodes that only poll, upload or pass on a value. */
+/**
+ * Returns a function that finds the request that produces a value. The function skips nodes that only poll, upload or
+ * pass on a value.
+ */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
   for (const node of nodes.toReversed()) for (const name of [...node.ids, node.name]) byName.set(name, node);

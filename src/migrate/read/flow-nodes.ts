@@ -47,7 +47,9 @@ function quoted(text: string): string {
   return result;
 }
 
-/** Outside a string, `{{` before a quoted key starts an object, not a template. */
+/**
+ * Returns whether `{{` at this position starts a template. Outside a string, `{{` before a quoted key starts an object.
+ */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
@@ -55,12 +57,12 @@ function isTemplateHere(text: string, at: number, isInString: boolean): boolean 
 export interface FlowNode {
   readonly name: string;
   readonly ids: readonly string[];
-  /** `upload` and `status` refer to the id in the URL. */
+  /** What the node's request does. `upload` and `status` requests have an id in their URL. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
-  /** Names for the node's results in templates such as `{image_asset_id}`. */
+  /** Names by which templates such as `{image_asset_id}` refer to the node's results. */
   readonly gives: readonly string[];
   readonly before: readonly string[];
   readonly problem: string | null;
@@ -104,7 +106,10 @@ function nameOf(node: unknown, index: number): string {
 const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
-/** Finds the names in `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }`. */
+/**
+ * Finds the names under which a node stores its results, as in `saveAs: "image_asset_id"` or `outputs: {
+ * image_asset_id: "$.id" }`.
+ */
 function givenNames(node: JsonRecord): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
   return holders.flatMap((holder) =>
@@ -164,7 +169,7 @@ function holderOf(node: JsonRecord, path: JsonPath): readonly [JsonRecord | null
   return [null, path];
 }
 
-/** Templates in the URL may contain slashes. */
+/** Determines what a request does. Replaces templates in the URL first, because they may contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -196,7 +201,7 @@ function bodyOf(
   return { problem: "calls POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** A dot in a name denotes a nested field. */
+/** Builds a body from name-value pairs. A dot in a name denotes a nested field. */
 function pairsOf(pairs: unknown): JsonRecord {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
@@ -215,7 +220,7 @@ function pairsOf(pairs: unknown): JsonRecord {
   return body;
 }
 
-/** Works even for the name `__proto__`. */
+/** Sets a property, even if its name is `__proto__`. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -87,7 +87,10 @@ interface Node {
   readonly paths: number[];
 }
 
-/** For a missing path, returns the position of the nearest enclosing value. */
+/**
+ * Returns the line and column of the value at each path. For a missing path, returns those of the nearest enclosing
+ * value.
+ */
 function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
   const root: Node = { below: new Map(), paths: [...paths.keys()] };
   for (const [index, path] of paths.entries()) {
@@ -117,7 +120,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
 
 const MOST = 100;
 
-/** Finds repeated keys, because a parser would keep only the last value of each. */
+/** Finds keys that are repeated within an object. A JSON parser would keep only the last value. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

@@ -70,7 +70,7 @@ export function unreadable(code: string, message: string, position: Position = {
 
 export type TextPart = string | { readonly expression: string };
 
-/** Single braces within longer text are literal. */
+/** Matches text that consists of a single template. Within longer text, single braces are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
@@ -78,7 +78,7 @@ export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
 
-/** Removes a leading `=`, which some flows put before expressions. */
+/** Splits text into templates and literal parts. Removes a leading `=`, which some flows put before expressions. */
 export function textParts(value: string): readonly TextPart[] {
   const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
   if (alone !== null) return [{ expression: alone[1] ?? "" }];

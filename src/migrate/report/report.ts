@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** The same question about several bodies is a single decision. */
+/** Collects the decisions of all bodies. The same question about several bodies is a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -32,7 +32,7 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** The same loss in several list items or bodies has the same key. */
+/** Returns a key for a loss. The same loss in several list items or bodies has the same key. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
@@ -174,7 +174,10 @@ export interface PriceReport {
 }
 
 export interface VerificationReport {
-  /** Whether the pipeline did all the work of the v2 bodies, except those that v2 itself would refuse. */
+  /**
+   * Whether the run succeeded and produced everything that the v2 bodies asked for, not counting bodies that v2 itself
+   * would refuse.
+   */
   readonly ok: boolean;
   readonly status: string;
   /** Outputs that v2 would have returned for the migrated bodies, by kind. */

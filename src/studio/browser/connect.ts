@@ -55,7 +55,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** While the run's id is unknown, the request is stored, so that it can be sent again. */
+/** What is stored for a key. While the run's id is unknown, this is the request, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */

@@ -78,7 +78,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** The server sends data every 15 seconds, so a longer silence means a dead connection. */
+/** A connection without data for this long is considered dead. The server sends data every 15 seconds. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 
@@ -104,7 +104,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** Resolves to true if the run is final. */
+  /** Receives events until the connection ends. Resolves to true if the run is final. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);

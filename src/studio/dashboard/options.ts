@@ -17,27 +17,27 @@ export class PortInUseError extends ShowrunnerError {
 export interface OfferedPipeline {
   readonly name: string;
   readonly pipeline: Pipeline;
-  /** Null if the pipeline is not from a file. */
+  /** File and export of the pipeline. Null if the pipeline is not from a file. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
 type ShownMedia = Pick<Showrunner["media"], "sizeOf" | "read" | "link" | "linkOrigin">;
 
 export interface DashboardOptions {
-  /** Stays open when the dashboard closes. */
+  /** The Showrunner that starts and changes runs. It stays open when the dashboard closes. */
   readonly show: Showrunner;
   /** Returns a replacement for `lost`, whose local service has ended, and closes `lost`. */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
   readonly journal: JournalStore;
   readonly media: ShownMedia;
   readonly port?: number | undefined;
-  /** Default: `127.0.0.1`. Other addresses let other machines see and control runs. */
+  /** Address to listen on. Default: `127.0.0.1`. Other addresses let other machines see and control runs. */
   readonly host?: string | undefined;
   /** Additional hostnames, without ports, at which browsers can reach the dashboard. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** Origin of review links, such as `https://review.example.com`. It serves nothing else. */
+  /** Origin that serves only review links, such as `https://review.example.com`. */
   readonly publicUrl?: string | undefined;
-  /** At least 16 characters. Default: a new random token at each start. */
+  /** Token for full access, at least 16 characters. Default: a new random token at each start. */
   readonly token?: string | undefined;
   readonly viewerToken?: string | undefined;
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
@@ -48,7 +48,7 @@ export interface DashboardOptions {
     | undefined;
   /** Prefix of the commands that the page shows. Default: `showrunner`. */
   readonly launcher?: string | undefined;
-  /** `reference` is the code that a reviewer saw with the error message. */
+  /** Called with each unexpected error. `reference` is the code that a reviewer saw with the error message. */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }
 

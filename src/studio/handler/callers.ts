@@ -11,7 +11,7 @@ import type { Call, Caller, Context } from "./options.ts";
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** Throws if the caller has no tags, because such a caller would own every run. */
+/** Checks a caller that `authorize` returned. Throws if it has no tags, because such a caller would own every run. */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -92,7 +92,7 @@ interface SignedFile {
 
 type Signing = Pick<Context, "secret" | "prefix">;
 
-/** Anyone with the address can read the file for one to two hours. */
+/** Returns a signed address for a file. Anyone with the address can read the file for one to two hours. */
 function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: number): string {
   const ends = (Math.floor(now / ADDRESS_MS) + 2) * ADDRESS_MS;
   const query = new URLSearchParams({ type: file.contentType, ends: String(ends), mark: markOf(secret, file, ends) });

@@ -157,7 +157,7 @@ async function withShare<T>(
   }
 }
 
-/** Logs each kind of mistake only once. */
+/** Checks the caller that `authorize` returned. Logs each kind of mistake only once. */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);

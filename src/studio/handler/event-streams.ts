@@ -18,7 +18,7 @@ interface Followed {
   readers: number;
 }
 
-/** Reads each run once, even if several clients follow it. */
+/** Streams the events of runs to clients. Reads each run once, even if several clients follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -136,7 +136,7 @@ const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the process that executes the run, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two state updates, per step in the run: the more steps, the less often the state is sent. */
+/** Minimum time between two updates of a run's state, for each of its steps. Large runs are updated less often. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
@@ -189,7 +189,7 @@ class RunFeed {
     return this.#moved.promise;
   }
 
-  /** Returns at least the next event after `afterSeq`, or null if there is none. */
+  /** Returns one or more events after `afterSeq`, or null if there are none. */
   async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
     if (afterSeq >= this.lastSeq) return null;
     const [first] = this.#frames;

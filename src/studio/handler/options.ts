@@ -62,7 +62,10 @@ export interface HandlerOptions {
    * GiB). Requests above these limits get status 429 or 503, respectively.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
-  /** Origins on your own network from which inputs can load files, like `inside` of `openShowrunner`. Default: none. */
+  /**
+   * Origins on your own network from which inputs can load files, like the option `inside` of `openShowrunner`.
+   * Default: none.
+   */
   readonly inside?: readonly string[] | undefined;
   /** Maximum size of an input with its files, in bytes. Without files, the limit is 1 MiB. Default: 64 MiB. */
   readonly mostBytes?: number | undefined;

@@ -52,7 +52,7 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
   return { input: given, body };
 }
 
-/** Each file's part is named after its field, such as `shots.0.image`. */
+/** Reads an input that was sent as a form. Each file's part is named after its field, such as `shots.0.image`. */
 async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
   const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
@@ -96,7 +96,9 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** `left` is the number of bytes that the whole request may still use. */
+/**
+ * Downloads a file that the input refers to by URL. `left` is the number of bytes that the whole request may still use.
+ */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
@@ -139,7 +141,7 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** Takes linear time, because the text may be very long. */
+/** Returns whether a text is a path. Takes linear time, because the text may be very long. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;

@@ -10,7 +10,7 @@ import { inTurn, keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** How often to search for expired files, and the minimum age of leftovers. */
 const SWEEP_MS = HOUR_MS;
-/** Copies are removed this long after their file, because late copies can appear. */
+/** Copies of a file are removed this long after the file, because a copy may still be made after its removal. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
 /** Disk space that each file uses in addition to its content. */
@@ -18,8 +18,8 @@ const FILE_BYTES = 12 * 1024;
 
 interface Parts {
   /**
-   * Contains files as `OWNER/SHA256/NAME`. Empty files beside a file mark the requests, quotes and runs that still need
-   * it.
+   * Folder that contains the files as `OWNER/SHA256/NAME`. Empty files beside each file mark the requests, quotes and
+   * runs that still need it.
    */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
@@ -34,7 +34,7 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** A request, a quote until it expires (epoch milliseconds), or a run. */
+/** What needs a file: a request, a quote until it expires (epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
 /** Prefix of the file that marks a removal in progress. Senders of the same file wait until the removal is finished. */
@@ -65,7 +65,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** `owner` must be safe to use as a folder name. */
+  /** Returns the files of a request. `owner` must be safe to use as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -74,7 +74,10 @@ export class SentFiles {
     clearInterval(this.#timer);
   }
 
-  /** Sending the same file again gives the same path. @throws Refusal 400, 413, 429, 503 */
+  /**
+   * Stores a file and returns its path, which is the same if the file is sent again.
+   * @throws Refusal 400, 413, 429, 503
+   */
   async receive({ owner, id }: RequestFiles, { bytes, ...how }: SentBytes): Promise<string> {
     this.#counted ??= this.#begin();
     await this.#counted;
@@ -145,7 +148,7 @@ export class SentFiles {
     });
   }
 
-  /** `decide` returns null to keep the file. `mark` is the name of an empty file to leave in its place. */
+  /** Removes a file, unless `decide` returns null. `mark` is the name of an empty file to leave in its place. */
   async #remove(
     owner: string,
     sha256: string,
@@ -210,7 +213,10 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts one file after another, so that the last call includes all changes. */
+  /**
+   * Updates the space that a file counts for. Counts one file after another, so that the last call includes all
+   * changes.
+   */
   #count(owner: string, sha256: string): Promise<void> {
     return inTurn(this.#counts, "all files", () => this.#countNow(owner, sha256));
   }

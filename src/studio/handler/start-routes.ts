@@ -47,7 +47,7 @@ async function offered({ context, caller, files }: Call, quote: Quote): Promise<
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** If a run with the same key exists, continues and returns it. */
+/** Starts a run. If a run with the same key exists, continues and returns that run instead. */
 async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
@@ -108,7 +108,10 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns no options if the run already has a limit: from a quote that was agreed to, or from an earlier start. */
+/**
+ * Returns the run's budget options. Returns none if the run already has a limit: from a quote that was agreed to, or
+ * from an earlier start.
+ */
 function budgetOf(
   { caller }: Call,
   body: Readonly<Record<string, unknown>>,

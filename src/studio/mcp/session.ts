@@ -16,7 +16,7 @@ export interface AgentPipeline {
   readonly source: { readonly file: string; readonly exportName: string };
 }
 
-/** `value` replaces the value shown. */
+/** A decision on a waiting step. `value` replaces the value shown. */
 export interface Decision {
   readonly decision: "approve" | "reject";
   /** Number of the chosen result, starting at 1. */
@@ -35,7 +35,7 @@ export interface McpOptions {
   readonly budgetMicros: number | null;
   /** Cost of all agent runs before this server started. */
   readonly beforeMicros?: number | undefined;
-  /** If null, each run's quoted price is its maximum. */
+  /** Maximum cost of each run. If null, the run's quoted price is its maximum. */
   readonly runBudgetMicros: number | null;
   /** Maximum cost of a job whose price is unknown in advance, in US dollars. */
   readonly maxUnquoted?: string | undefined;
@@ -45,13 +45,13 @@ export interface McpOptions {
   readonly log: (text: string) => void;
 }
 
-/** Tools ignore runs whose ids lack this prefix. */
+/** Prefix of the ids of agents' runs. Tools ignore all other runs. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
 const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** A cap on this tag enforces the budget that agents share. */
+/** Tag of all runs that agents start. A cap on this tag enforces the budget that agents share. */
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
@@ -83,7 +83,7 @@ export class AgentSession {
     return (await this.options.journal.run(`${PREFIX}${runName}`)) !== null;
   }
 
-  /** `allowedMicros` replaces the limit per run once a person has agreed. */
+  /** Starts a run. `allowedMicros` replaces the limit per run once a person has agreed. */
   start(
     name: string,
     runName: string,
@@ -128,7 +128,7 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Omits decisions that were made but not yet applied. */
+  /** Returns the decisions for which a run is waiting, except those that were made but not yet applied. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
@@ -150,7 +150,7 @@ export class AgentSession {
     });
   }
 
-  /** Throws if the decision would exceed the limits for starting a run. */
+  /** Throws if the decision would make a run exceed the limits that apply when a run is started. */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -164,7 +164,9 @@ export class AgentSession {
     );
   }
 
-  /** Includes decisions that no process has read yet. */
+  /**
+   * Returns the state of a run, including decisions that no process has read yet. Throws if no agent started the run.
+   */
   async state(runId: string): Promise<RunState> {
     if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
     const { journal } = this.options;
@@ -227,7 +229,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Throws if the run's pipeline or input differs. */
+  /** Continues a run that exists. Throws if its pipeline or input differs. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -271,7 +273,7 @@ export class AgentSession {
     );
   }
 
-  /** Starts runs one at a time, because two requests with the same name must create only one run. */
+  /** Does one thing at a time. Otherwise, two requests with the same name could create two runs. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     return inTurn(this.#turns, "all runs", work);
   }

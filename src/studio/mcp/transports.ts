@@ -15,7 +15,7 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** `Request` rejects some other methods, such as TRACE. */
+/** HTTP methods that are accepted. `Request` rejects some other methods, such as TRACE. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
@@ -70,7 +70,7 @@ function refused({ status, message }: Pick<Refusal, "status" | "message">): Resp
   return Response.json(body, { status, headers });
 }
 
-/** Creates a server per request, so that no state is kept for agents that have disconnected. */
+/** Answers a request with a new server, so that no state is kept for agents that have disconnected. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<Response> {
   const request = requestOf(incoming, `http://${incoming.headers.host}${PATH}`);
   // Accepts one message per request, because messages in a list would run in parallel.
@@ -110,7 +110,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Drops lines that are too long or invalid, because they would shut down the transport. */
+/** Returns a stream that drops lines that are too long or invalid, because they would shut down the transport. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

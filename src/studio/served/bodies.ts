@@ -16,7 +16,7 @@ export function declaredBytes({ headers }: Pick<Sent, "headers">): number {
   return Number(headers.get("Content-Length") ?? 0);
 }
 
-/** `instead` is advice for a sender whose body is too large. */
+/** Limits for reading a body. `instead` is advice for a sender whose body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
@@ -24,7 +24,7 @@ export interface BodyBounds {
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
-/** @throws Refusal 408 if the body is too slow, 413 if too large, 400 if cut short */
+/** Reads a whole body. @throws Refusal 408 if the body is too slow, 413 if too large, 400 if cut short */
 export async function readBytes(sent: Sent, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for await (const piece of passBytes(sent, bounds)) pieces.push(piece);
@@ -151,7 +151,10 @@ interface Kept {
   makeOwn?(own: string): Promise<unknown>;
 }
 
-/** Sending the same file again gives the same path. @throws Refusal 400, or the result of `tooLarge` */
+/**
+ * Stores a file and returns its path, which is the same if the file is sent again.
+ * @throws Refusal 400, or the result of `tooLarge`
+ */
 export async function keepFile(
   bytes: AsyncIterable<Uint8Array>,
   { folder, name: given, mostBytes, tooLarge, makeOwn = makeFolder }: Kept,

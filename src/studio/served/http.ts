@@ -33,7 +33,7 @@ export function routeOf<Call>(routes: readonly Route<Call>[], { method, path }: 
   throw notFound("This address");
 }
 
-/** Decoded values may contain slashes. */
+/** Matches a path against a pattern, and returns the parameters or null. Their decoded values may contain slashes. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");
@@ -71,7 +71,7 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A reader of the body can stop early without preventing the response. */
+/** Converts a Node request. A reader of its body can stop early without preventing the response. */
 export function requestOf(incoming: IncomingMessage, url: URL | string): Request {
   const { method = "GET" } = incoming;
   const headers = new Headers();
@@ -102,9 +102,9 @@ interface Bytes {
 }
 
 interface Answer {
-  /** Default: 200, or 206 for a range of bytes. */
+  /** HTTP status. Default: 200, or 206 for a range of bytes. */
   readonly status?: number | undefined;
-  /** An `ETag` is compared with `If-None-Match` and `If-Range`. */
+  /** Response headers. An `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -130,7 +130,7 @@ export async function bytesResponse(
   return new Response(body, { status: range === "whole" ? status : 206, headers: all });
 }
 
-/** Redirects if the store has its own URL for the file. */
+/** Responds with a media file. Redirects if the store has its own URL for the file. */
 export async function mediaResponse(
   asked: Asked,
   media: Pick<Showrunner["media"], "sizeOf" | "read" | "link">,
@@ -152,7 +152,7 @@ export async function mediaResponse(
   return bytesResponse(asked, { sizeBytes, read: (range) => media.read(sha256, range) }, { headers: shown });
 }
 
-/** Other types could contain scripts, so browsers download them. */
+/** Media types that browsers may display. Other types could contain scripts, so browsers download them. */
 const SHOWN: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",

@@ -4,7 +4,7 @@ import type { QuoteDocument } from "../../core/view/index.ts";
 import type { Json, Quote, Showrunner } from "../../index.ts";
 import { optionalPosition, optionalText } from "./bodies.ts";
 
-/** The quote must have an id. `leftMicros` is null without an overall budget. */
+/** Formats a quote for callers. The quote must have an id. `leftMicros` is null without an overall budget. */
 export function quoteDocument(quote: Quote, leftMicros: number | null): QuoteDocument {
   const { min, max } = quote.totalMicros;
   return {
@@ -49,7 +49,7 @@ interface Verdict extends NonNullable<Parameters<Showrunner["approve"]>[2]> {
   readonly pick?: number | undefined;
 }
 
-/** A `value` of null also replaces the value shown. */
+/** Reads a decision from a request body. A `value` of null also replaces the value shown. */
 export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boolean): Verdict {
   const note = optionalText(body, "note", 2000);
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };

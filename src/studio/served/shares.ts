@@ -10,8 +10,8 @@ interface Limits {
 }
 
 /**
- * Limits how much each owner uses. An owner that already has a share gets more only if at least as much as its new
- * total stays free for others.
+ * Divides a limited amount among owners. An owner that already has a share gets more only if at least as much as its
+ * new total stays free for others.
  */
 export class Shares {
   readonly #limits: Limits;

@@ -80,7 +80,7 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 }
 
 /**
- * Answers with JSON if requested, and otherwise with a sentence marked as simulated.
+ * Generates the answer to a chat request: JSON if requested, and otherwise a sentence marked as simulated.
  * @throws Refusal 400 if no value can satisfy the schema
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {

@@ -10,7 +10,7 @@ export const OVERSCAN = 0.12;
 
 type Tones = Readonly<Record<string, string>>;
 
-/** `{coat+20}` is the color `coat`, lightened by 20%. */
+/** Loads a figure and fills in its colors. `{coat+20}` is the color `coat`, lightened by 20%. */
 function inTones(name: Subject, tones: Tones): string {
   const svg = readFileSync(new URL(`./figures/${name}.svg`, import.meta.url), "utf8");
   return svg.replaceAll(/\{(\w+)(?:([+-])(\d+))?\}/g, (_, tone: string, sign: string | undefined, percent: string) => {
@@ -103,7 +103,9 @@ export interface FaceGeometry {
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/** Depends only on the frame's size, so that the avatar renderer can find the face. */
+/**
+ * Returns the position of the face. It depends only on the frame's size, so that the avatar renderer can find the face.
+ */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const [x, y] = [width / 2, height * 0.42];

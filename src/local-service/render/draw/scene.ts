@@ -80,7 +80,9 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
 
 type Air = (context: Context, seconds: number, strength: number) => void;
 
-/** `fall` is the distance per second, as a fraction of the frame's height. */
+/**
+ * Number of particles in each kind of weather, and how far they fall per second, as a fraction of the frame's height.
+ */
 const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>> = {
   clear: [16, -0.02],
   fog: [10, -0.02],

@@ -88,7 +88,7 @@ async function readThrough(track: InputTrack): Promise<void> {
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
-/** `end` is the offset at which the last complete unit ends. */
+/** Splits an encoded frame into NAL units. `end` is the offset at which the last complete unit ends. */
 export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];

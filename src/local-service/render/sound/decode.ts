@@ -39,7 +39,7 @@ type Sink = (channels: readonly Float32Array[]) => void;
 
 type Slices = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** `samples` is the number of samples per channel. */
+/** Length of a track. `samples` is the number of samples per channel. */
 interface Length {
   readonly rate: number;
   readonly samples: number;

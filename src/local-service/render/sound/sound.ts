@@ -1,4 +1,4 @@
-/** Samples are in [-1, 1], and all channels have the same length. */
+/** Decoded audio. Samples are in [-1, 1], and all channels have the same length. */
 export interface Sound {
   readonly rate: number;
   readonly channels: readonly [Float32Array, ...Float32Array[]];
@@ -52,7 +52,7 @@ export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
 const HALF_WIDTH = 16;
 const PHASES = 256;
 
-/** A `step` of 2 halves the length and raises the pitch by an octave. */
+/** Resamples a sound. A `step` of 2 halves its length and raises its pitch by an octave. */
 export function resampleBy(input: Float32Array, step: number): Float32Array {
   const length = Math.max(1, Math.round(input.length / step));
   const output = new Float32Array(length);

@@ -49,7 +49,7 @@ function smoothed(levels: Float32Array): Float32Array {
 const FPS = 24;
 const MAX_MS = 300_000;
 
-/** The video is as long as the sound, unless `duration_ms` is set. */
+/** Renders a video of a talking face. It is as long as the sound, unless `duration_ms` is set. */
 export async function renderAvatar(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -103,7 +103,7 @@ interface Face extends Pick<FaceGeometry, "mouth" | "eyes"> {
 const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
 const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
 
-/** Returns null for images that this service did not draw. */
+/** Finds the face in an image. Returns null for images that this service did not draw. */
 function findFace(picture: Image, frame: Size): Face | null {
   const whole = createCanvas(picture.width, picture.height).getContext("2d");
   whole.drawImage(picture, 0, 0);
@@ -130,7 +130,7 @@ function findFace(picture: Image, frame: Size): Face | null {
 
 type Talker = (context: Context, seconds: number, loudness: number) => void;
 
-/** If no face is found, animates a level meter instead. */
+/** Animates the face in an image. If no face is found, animates a level meter instead. */
 function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
   const face = findFace(picture, size);
   const base = mirroredLayer(coverOf(picture, size));

@@ -12,7 +12,7 @@ const KEY_PICTURE = 5;
 
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
-  /** The bytes are NAL units, each with a four-byte length prefix. */
+  /** Encoded frames. Their bytes are NAL units, each with a four-byte length prefix. */
   readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
@@ -77,10 +77,10 @@ const FAILED = new Set([3, 4, 5]);
 const MAX_UNIT_BYTES = 1024 * 1024;
 const START = Buffer.from([0, 0, 0, 1]);
 
-/** Pass the frames in order; returns null for a frame that cannot be decoded. */
+/** Decodes a frame. Pass the frames in order. Returns null for a frame that cannot be decoded. */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
-/** `description` is an avcC record; returns null if its profile is not baseline. */
+/** Creates a decoder from an avcC record. Returns null if its profile is not baseline. */
 export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
   if (description[1] !== 66) return null;
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {
@@ -116,7 +116,7 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
   return sets;
 }
 
-/** Converts to planar YUV 4:2:0 (BT.601, limited range); both sides must be even. */
+/** Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;
   let vAt = uAt + (uAt >> 2);
@@ -139,7 +139,7 @@ function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): v
   }
 }
 
-/** Converts from planar YUV 4:2:0 (BT.601, limited range), with rows padded to `stride`. */
+/** Converts planar YUV 4:2:0 (BT.601, limited range) to RGBA. Rows are padded to `stride`. */
 function toRgba(yuv: Uint8Array, stride: number, rows: number, { width, height }: Size): Uint8ClampedArray {
   const rgba = new Uint8ClampedArray(width * height * 4);
   const uBase = stride * rows;

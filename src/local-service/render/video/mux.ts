@@ -28,7 +28,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
   return packets.length === 0 ? null : { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }
 
-/** The last frame stays on screen until `durationSeconds`. */
+/** Frames and sound of a video file. The last frame stays on screen until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;

@@ -6,7 +6,7 @@ import { airOf, drawBackdrop } from "../draw/scene.ts";
 import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 
-/** `x` and `y` are fractions of the frame, and a larger `scale` zooms in. */
+/** What the camera shows. `x` and `y` are fractions of the frame, and a larger `scale` zooms in. */
 export interface View {
   readonly scale: number;
   readonly x: number;
@@ -32,7 +32,7 @@ const MOVES: readonly (readonly [Move, RegExp])[] = [
   ["shake", /\b(handheld|hand-held|shak(y|es|ing)|run(s|ning)?|chase|action|walk(s|ing)?)\b/],
 ];
 
-/** `progress` rises from 0 to 1 during the shot. */
+/** Returns the camera movement for a prompt. `progress` rises from 0 to 1 during the shot. */
 export function cameraFor(prompt: string, seed: number): (progress: number) => View {
   const words = prompt.toLowerCase();
   const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
@@ -40,7 +40,7 @@ export function cameraFor(prompt: string, seed: number): (progress: number) => V
   return (progress) => VIEWS[move](ease(progress), progress);
 }
 
-/** `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
+/** Camera movements. `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
 const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
   still: (t) => ({ scale: 1 + 0.012 * t, x: 0, y: 0 }),
   in: (t) => ({ scale: 1 + 0.26 * t, x: 0, y: -0.015 * t }),
@@ -93,7 +93,7 @@ export function croppedLayer(size: Size, draw: (context: Context) => void): Laye
   return { canvas: cut, left: box.left - mx, top: box.top - my, size };
 }
 
-/** With a `depth` below 1, the layer moves less, like distant objects. */
+/** Draws a layer as the camera shows it. With a `depth` below 1, the layer moves less, like distant objects. */
 export function drawLayer(context: Context, { canvas, left, top, size }: Layer, view: View, depth = 1): void {
   const scale = 1 + (view.scale - 1) * depth;
   const x = size.width * (0.5 - (0.5 + clamp(view.x * depth, scale)) * scale);
@@ -137,7 +137,7 @@ export interface ShotOptions {
   readonly seconds: number;
   /** The exact first frame, or null to draw the shot from the prompt. */
   readonly start: Surface | null;
-  /** The first frame without its caption; the shot dissolves into it before the camera moves. */
+  /** The first frame without its caption. The shot dissolves into it before the camera moves. */
   readonly bare: Surface | null;
   readonly end: Surface | null;
 }
@@ -188,7 +188,7 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
   context.globalAlpha = 1;
 }
 
-/** The subject has its own layer, because it moves more than the background. */
+/** Draws the background and the subject. The subject has its own layer, because it moves more than the background. */
 function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);

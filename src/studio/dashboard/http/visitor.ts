@@ -92,7 +92,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** The first value is used in the printed address. */
+/** Returns the `Host` headers that the server accepts. The first one is used in the printed address. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -116,7 +116,7 @@ export function ownNames(): readonly string[] {
   return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
 }
 
-/** Refuses requests from other sites, except links that people follow. @throws Refusal 403 */
+/** Refuses unknown hosts, and requests from other sites, except links that people follow. @throws Refusal 403 */
 export function checkSender(
   method: string,
   headers: IncomingHttpHeaders,
@@ -133,7 +133,10 @@ export function checkSender(
   }
 }
 
-/** Checks the `Sec-Fetch` headers. Other sites may link to this server, but may not load anything from it. */
+/**
+ * Returns whether the `Sec-Fetch` headers allow a request. Other sites may link to this server, but may not load
+ * anything from it.
+ */
 function isOwnSite(site: unknown, mode: unknown, isSafe: boolean): boolean {
   if (site === undefined || site === "same-origin") return true;
   if (site === "none") return isSafe;

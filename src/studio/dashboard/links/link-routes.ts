@@ -214,7 +214,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Trusts only the last entry of `X-Forwarded-For`, because the proxy added it. */
+/** Returns the sender's address. Trusts only the last entry of `X-Forwarded-For`, because the proxy added it. */
 function addressOf({ request: { headers }, remoteAddress }: SharedCall, isPublic: LinkParts["isPublic"]): string {
   const entries = (headers.get("X-Forwarded-For") ?? "").split(",");
   const forwarded = isPublic(headers.get("Host")?.toLowerCase() ?? "") ? entries.at(-1)!.trim() : "";

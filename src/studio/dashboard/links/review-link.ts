@@ -14,13 +14,13 @@ const MOST_USES = 10_000;
 
 export interface NewReviewLink {
   readonly scope: ReviewLinkRow["scope"];
-  /** One minute to 90 days. Default: seven days. */
+  /** How long the link is valid, in milliseconds: one minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
   /** Maximum number of decisions and comments. Default: 500. */
   readonly maxUses?: number | undefined;
 }
 
-/** The journal stores only a hash of the token's secret part. */
+/** Creates a review link. The journal stores only a hash of the token's secret part. */
 export async function createReviewLink(
   journal: JournalStore,
   { scope, expiresMs = 7 * DAY_MS, maxUses = 500 }: NewReviewLink,
@@ -37,7 +37,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** The token follows `#`, because browsers do not send that part. */
+/** Returns the URL of a review link. The token follows the `#`, because browsers do not send that part. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }

@@ -36,7 +36,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** Null, like `name`, if the decision was not made through this link. */
+  /** Note that the reviewer added. Null, like `name`, if the decision was not made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -104,7 +104,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewLinkRow["sco
   return isOurs ? [row] : [];
 }
 
-/** `run` must already include the effects of `inbox`. */
+/** Returns the decisions that a link shows. `run` must already include the effects of `inbox`. */
 function decisionsOf(
   run: RunView,
   link: ReviewLinkRow,

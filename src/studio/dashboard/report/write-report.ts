@@ -23,11 +23,11 @@ const INLINE_BYTES = 4_000_000;
 export interface WriteReportOptions {
   readonly file: string;
   readonly inlineBytes?: number;
-  /** `media`, `mediaDir` and `env` are options of `openShowrunner`. */
+  /** `media`, `mediaDir` and `env` are the same as for `openShowrunner`. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: OpenOptions["env"];
-  /** A client's report contains only returned files and, with `hasPrice`, the cost. */
+  /** Set for a client's report. It contains only returned files and, with `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
   readonly version: string;
@@ -84,7 +84,7 @@ interface Content {
   readonly data: object;
 }
 
-/** The page's content policy allows no scripts except its own. */
+/** Returns the HTML of a report. Its content policy allows no scripts except its own. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -232,7 +232,7 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** Prefers failed and active steps, then those with files. */
+/** Chooses the steps to show. In a large run, prefers failed and active steps, then those with files. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -260,7 +260,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** Finds files by hash, because paths in a journal are not trusted. */
+/** Store in which files are found by hash, because paths in a journal are not trusted. */
 type Store = Pick<Showrunner["media"], "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
@@ -328,7 +328,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** An untrusted store could contain any file under this hash. */
+/** Returns whether a file has this hash. An untrusted store could contain any file under it. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

@@ -17,15 +17,15 @@ interface Share {
   readonly costMicros: number;
 }
 
-/** `from` is the start of a day in UTC. */
+/** The costs of all runs since `from`, which is the start of a day in UTC. */
 export interface AllCosts {
   readonly from: number;
-  /** A job's charge belongs to the day on which its money was reserved. */
+  /** Cost per day. A job's charge belongs to the day on which its money was reserved. */
   readonly days: readonly number[];
-  /** Includes the runs' costs before `from`. */
+  /** Cost per pipeline, including the runs' costs before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** As reported by the service, including jobs outside runs. */
+  /** Cost per model as reported by the service, including jobs outside runs. */
   readonly models: readonly Share[];
   readonly runsLeftOut: number;
 }

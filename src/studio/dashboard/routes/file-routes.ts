@@ -32,7 +32,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-/** Serves only files that the journal lists. */
+/** Routes for the media of runs. They serve only files that the journal lists. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, request }: Call) => {
     const { view } = await cache.get(params.run!);
@@ -56,7 +56,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** In a checkout, rebuilds the page if its sources have changed. */
+/** Returns the folder of the built page. In a checkout, first rebuilds the page if its sources have changed. */
 export async function pageFolder(): Promise<string> {
   if (!import.meta.url.endsWith(".ts")) return fileURLToPath(new URL("../page", import.meta.url));
   const builder = new URL("../../../../scripts/dashboard-page.ts", import.meta.url).href;

@@ -30,7 +30,7 @@ export function runList(journal: JournalStore, cache: RunCache) {
   };
 }
 
-/** If the run cannot be read, uses only its row, so that other runs stay visible. */
+/** Summarizes a run. If the run cannot be read, uses only its row, so that other runs stay visible. */
 async function summaryOf(cache: RunCache, row: RunRow): Promise<RunSummary> {
   try {
     const { view, groups } = await cache.upTo(row);
@@ -60,7 +60,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Includes at most `rows` steps, but `from` and `to` refer to all steps. */
+/** Returns the timeline of a run. It includes at most `rows` steps, but `from` and `to` refer to all steps. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

@@ -20,7 +20,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     return waiting({ search: query.get("q") ?? "", run, pipeline, tag });
   };
 
-  /** Includes comments that no process has read yet. */
+  /** Returns a decision with its comments, including those that no process has read yet. */
   const shown = async ({ query }: Call) => {
     const run = query.get("run") ?? "";
     const { view } = await cache.get(run);
@@ -69,7 +69,7 @@ interface QueueQuery {
 const MOST_ITEMS = 1000;
 
 export function waitingDecisions(journal: JournalStore) {
-  /** Open decisions by run. Unlimited, because each request reads all waiting runs. */
+  /** Cache of open decisions by run. Its size is not limited, because each request reads all waiting runs. */
   const known = new RunMemo<RunView["openDecisions"]>(Number.POSITIVE_INFINITY);
   return async (query: QueueQuery) => {
     const listed = query.run === null ? await journal.runs({ search: query.search }) : [await journal.run(query.run)];

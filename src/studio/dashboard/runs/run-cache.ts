@@ -47,7 +47,7 @@ export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, FoldedState>();
   readonly #histories = new Map<string, { readonly createdAt: number; readonly run: FoldedRun }>();
-  /** Requests for the same run wait, because both would change the same state. */
+  /** Loads in progress, by run. Loads of the same run wait for each other, because they change the same state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {
@@ -76,7 +76,7 @@ export class RunCache {
     return current;
   }
 
-  /** Reads only new events if the run was the last one requested. */
+  /** Returns the history of a run. Reads only new events if the run was the last one requested. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, run: new FoldedRun() };

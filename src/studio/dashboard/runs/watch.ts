@@ -32,7 +32,7 @@ const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Sends the whole run if the reader has no earlier data. */
+/** Returns the changes of a run since `afterSeq`. Returns the whole run if the reader has no earlier data. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -43,7 +43,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
-    /** Whether the reader must discard its copy. */
+    /** Whether this is the whole run, so that the reader must discard its copy. */
     full: touched === "all",
     head: runHead(view, {
       row: statusNow(row, Date.now()),
@@ -58,7 +58,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Includes all decisions, because their choices may have changed. */
+/** Returns the changed steps to send. Includes all decisions, because their choices may have changed. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",

@@ -62,7 +62,7 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
   }
 }
 
-/** Shows the fields in `plain`, and the model's other fields except free text. */
+/** Builds a form for a step's input. It shows the fields in `plain`, and the model's other fields except free text. */
 export function stepForm(
   schema: { readonly properties?: unknown },
   plain: Readonly<Record<string, Json>>,

@@ -78,7 +78,7 @@ function viewAt(run: RunView, { step: path, index }: OutputRef): PageMedia {
 
 export type PageStep = ReturnType<typeof stepView>;
 
-/** `run` is null for a step that is only planned. */
+/** Describes a step for the page. `run` is null for a step that is only planned. */
 export function stepView(run: RunView | null, step: Step) {
   const { plan, quote, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
   const price: Pick<Quote["prices"][number], "costMicros" | "basis"> | null = quote;
@@ -101,7 +101,7 @@ export function stepView(run: RunView | null, step: Step) {
     media: run === null || own === undefined ? [] : mediaOf(run, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: run === null || own === undefined ? null : decisionOf(run, plan, own),
-    /** Includes results of other steps that this step passes on. */
+    /** Rejected results of this step, including results of other steps that it passes on. */
     refused: run === null || own === undefined ? [] : refusedOf(run, plan),
     isRemoved: run?.state.removedSteps.includes(plan) ?? false,
   };
@@ -164,7 +164,7 @@ export function mediaOf(run: RunView, step: StepState): readonly PageMedia[] {
 
 const MOST_EARLIER = 24;
 
-/** Returns the media of superseded attempts. For a decision, returns the media of the steps that it shows. */
+/** Returns the media of a step's superseded attempts. For a decision, returns those of the steps that it shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -180,7 +180,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Returns the steps that made the results, instead of steps that only passed them on. */
+/** Returns the steps that made a step's results, instead of steps that only passed them on. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -221,7 +221,7 @@ function outputView(run: RunView, path: string, output: OutputState): PageMedia 
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** The URL contains the hash, so that browsers never show an older version. */
+/** Describes a stored file. Its URL contains the hash, so that browsers never show an older version. */
 function stored(
   { runId }: RunState,
   step: string,

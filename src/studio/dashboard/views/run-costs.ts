@@ -7,7 +7,7 @@ export function runCosts({ steps, removed }: RunView) {
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
-/** Task attempts (`try`) cost nothing. */
+/** Returns whether an attempt can cost money. Task attempts (`try`) cost nothing. */
 export function isBilled({ kind }: Pick<StepView["attempts"][number], "kind">): boolean {
   return kind !== "try";
 }
@@ -30,7 +30,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Leaves out some charges if there are many, but never the last charge. */
+/** Returns the sum of the charges over time. Leaves out some points if there are many, but never the last. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = steps
     .flatMap(({ attempts }) => attempts.filter(isBilled))

@@ -112,7 +112,7 @@ function* newestFirst({ files, planned }: RunState): Generator<string> {
   for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
-/** Accepts only web addresses, because a journal could contain any text. */
+/** Returns the URL if it is a web address, otherwise null. A journal could contain any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

@@ -48,7 +48,7 @@ export function usersOf({ state }: RunView): UsedBy {
   return new Map(users.map(([need, own]) => [need, own.map(({ path }) => path)]));
 }
 
-/** In a very long journal, reads only events near the step's start and end. */
+/** Returns the events of a step. In a very long journal, reads only events near the step's start and end. */
 export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,

@@ -19,7 +19,7 @@ export interface StoredMedia {
   readonly sizeBytes: number;
 }
 
-/** Finds files by hash, because paths in a journal are not trusted. */
+/** Returns a run's media. Finds the files by hash, because paths in a journal are not trusted. */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
   const run = new RunView(state);
   const all = Object.keys(state.steps).flatMap((step) =>

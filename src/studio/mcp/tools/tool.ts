@@ -12,7 +12,7 @@ export interface Call {
   readonly person: Person | null;
 }
 
-/** Models get the text and images; programs get the structured data. */
+/** Result of a tool. Models get the text and images, and programs get the structured data. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {
@@ -46,7 +46,10 @@ const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
 const LEAST_FIELDS = 20;
 
-/** Cleans text from external sources, and shortens lists until the result is short enough. */
+/**
+ * Returns a JSON document as a result. Cleans text from external sources, and shortens lists until the result is short
+ * enough.
+ */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

@@ -19,7 +19,7 @@ interface Props {
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Below this zoom, names are unreadable, so the view scrolls. */
+/** Minimum zoom to fit the graph into the view. Below it, names are unreadable, so the view scrolls instead. */
 const LEAST_FIT = 0.7;
 /** A wide screen shows up to this many nodes at once, even if that makes their names unreadable. */
 const MOST_WHOLE = 30;
@@ -167,7 +167,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Browsers report a pinch gesture as a wheel event with Ctrl pressed. */
+/** Zooms when the wheel is turned with Ctrl pressed. Browsers report a pinch gesture as the same event. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;

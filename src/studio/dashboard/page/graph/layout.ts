@@ -124,7 +124,7 @@ function mirrored(graph: Graph, direction: Sketch["direction"]): (point: Point) 
   return direction === "LR" ? ({ x, y }) => ({ x, y: height - y }) : ({ x, y }) => ({ x: width - x, y });
 }
 
-/** Sorts nodes that have the same rank, size and neighbors by plan order. */
+/** Puts nodes that have the same rank, size and neighbors in plan order. */
 function putInOrder(
   placed: Map<string, Placed>,
   { nodes, arrows, direction }: Sketch,

@@ -9,7 +9,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Includes room for a preview, so that no node moves when it loads. */
+/** Returns the height of a node. It includes room for a preview, so that no node moves when the preview loads. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;

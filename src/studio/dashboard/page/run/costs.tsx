@@ -111,7 +111,10 @@ interface Props {
 const WIDTH = 720;
 const HEIGHT = 140;
 
-/** Charges are spaced evenly instead of by time, because one long gap would squeeze the others together. */
+/**
+ * Chart of the money spent. Charges are spaced evenly instead of by time, because one long gap would squeeze the others
+ * together.
+ */
 function SpentChart({ spent, from, budget }: Props) {
   const last = spent.at(-1)!;
   const lengthMs = Math.max(0, last.at - from);

@@ -15,7 +15,7 @@ interface Props {
   readonly runId: string;
   readonly step: PageStep;
   readonly decision: PageDecision;
-  /** While true, a decision takes effect only after a resume. */
+  /** Whether the run must be resumed before a decision takes effect. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }

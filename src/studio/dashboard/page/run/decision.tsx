@@ -17,7 +17,7 @@ export interface Verdict {
 
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Includes the start time, because a rerun needs a new decision. */
+/** Returns the key of a decision. It includes the start time, because a rerun needs a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -50,7 +50,9 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** Sends the decision after `UNDO_MS`, even if another screen is open by then. */
+/**
+ * State and actions of an open decision. The decision is sent after `UNDO_MS`, even if another screen is open by then.
+ */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: PageStep,
@@ -108,7 +110,7 @@ interface ButtonsProps {
   readonly onRedone?: () => void;
 }
 
-/** A rejection needs confirmation, because dependent steps will not run. */
+/** Buttons that approve or reject a step. A rejection needs confirmation, because dependent steps will not run. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

@@ -316,7 +316,7 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
   );
 }
 
-/** A null value removes the field. */
+/** New values of the changed fields. A null value removes the field. */
 type ChangedFields = Readonly<Record<string, unknown>>;
 
 interface Props {

@@ -27,7 +27,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** Path of the step whose panel is open and already shows the reason. */
+  /** Path of the step whose panel is open. The header does not repeat the reason that this panel shows. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }

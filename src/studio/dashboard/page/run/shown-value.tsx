@@ -51,7 +51,7 @@ interface EntryProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Loads the whole value, because the value shown may be truncated. */
+/** Form field for a new value. Loads the whole value, because the value shown may be truncated. */
 function ValueEntry({ runId, step, label, changed, onChange }: EntryProps) {
   const path = `${runPath(runId)}/shown-value?step=${encodeURIComponent(step)}`;
   const loaded = useLoaded((signal) => get<Shown>(path, signal), [path]);

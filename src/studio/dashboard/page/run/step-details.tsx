@@ -140,7 +140,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: PageSt
   );
 }
 
-/** Omits an error message that equals `reason`, which the panel already shows. */
+/** Shows an attempt. Omits an error message that equals `reason`, which the panel already shows. */
 function Attempt({ attempt, reason }: { readonly attempt: PageAttempt; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);

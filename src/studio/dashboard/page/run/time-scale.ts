@@ -13,7 +13,7 @@ export interface TimeScale {
 }
 
 const FOLD_SHARE = 0.03;
-/** Idle periods that reach both minimums are drawn narrower. */
+/** An idle period is drawn narrower if it lasts at least this long and at least `LEAST_SHARE` of the busy time. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 

@@ -101,7 +101,7 @@ function hintOf(control: Control, required: boolean): string {
   }
 }
 
-/** Clearing an optional value removes it from the input. */
+/** Form field for a value. Clearing an optional value removes it from the input. */
 export function Entry(props: EntryProps) {
   const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
   return <Own {...props} />;

@@ -12,7 +12,7 @@ import { Thumb } from "../ui/media.tsx";
 import { Dialog } from "../ui/panel.tsx";
 
 const PAGE = 50;
-/** Older runs can be found by searching. */
+/** Maximum number of runs to list. Older runs can be found by searching. */
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 

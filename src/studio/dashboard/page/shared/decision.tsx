@@ -68,7 +68,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** A rejection needs confirmation, because dependent steps will not run. */
+/** Buttons for a decision. A rejection needs confirmation, because dependent steps will not run. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

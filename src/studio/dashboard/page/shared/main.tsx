@@ -91,13 +91,13 @@ function Shared() {
   );
 }
 
-/** Keeps the order of arrival, so that nothing moves while someone decides. */
+/** Sorts decisions by their order of arrival, so that nothing moves while someone decides. */
 function kept(decisions: readonly SharedDecision[], places: Map<string, number>): readonly SharedDecision[] {
   for (const { ref } of decisions) if (!places.has(ref)) places.set(ref, places.size);
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Keeps a valid URL, because a new URL would restart the player. */
+/** Keeps the earlier URL of the same file while it is valid, because a new URL would restart the player. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

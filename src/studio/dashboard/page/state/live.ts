@@ -37,7 +37,7 @@ export const run = createStore<LiveRun>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-/** A hidden page closes its connection, because browsers allow only a few per server. */
+/** After this time, a hidden page closes its connection, because browsers allow only a few connections per server. */
 const HIDDEN_MS = 60_000;
 
 export function follow(requested: string | null): () => void {

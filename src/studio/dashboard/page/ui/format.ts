@@ -26,7 +26,7 @@ export function count(number: number, one: string, many = `${one}s`): string {
 
 type Pause = NonNullable<RunSummary["pause"]>;
 
-/** `word` is for lists, and `title` for the run's own screen. */
+/** Text for each reason why a run is paused. `word` is for lists, and `title` for the run's own screen. */
 export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; readonly title: string }>> = {
   funds: { word: "needs funds", title: "Wallet balance too low" },
   budget: { word: "over budget", title: "The next step would exceed the budget" },
@@ -44,7 +44,10 @@ export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; r
   credentials: { word: "key refused", title: "The service rejected the API key" },
 };
 
-/** Uses `message` only for a stopped run, because other messages can contain terminal commands. */
+/**
+ * Describes why a run is paused. Uses `message` only for a stopped run, because other messages can contain terminal
+ * commands.
+ */
 export function pauseText(pause: Pause, decisions: RunSummary["decisions"]): string {
   const { reason, message, requiredMicros, balanceMicros, resumeAt, asks = [], late = [], rerun } = pause;
   if (reason === "stopped") return message;

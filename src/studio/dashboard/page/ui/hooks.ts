@@ -19,7 +19,7 @@ type Loaded<T> =
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
 
-/** Keeps the earlier result until the new one arrives. */
+/** Loads a result when `on` changes. Keeps the earlier result until the new one arrives. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {

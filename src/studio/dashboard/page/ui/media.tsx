@@ -234,7 +234,7 @@ function frameLabel({ step, index, kind }: PageMedia, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Returns the middle of each time range in `reason`, in seconds. */
+/** Returns the times of the frames to show with `reason`: the middle of each time range in it, in seconds. */
 function timesOf({ kind }: PageMedia, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);

@@ -48,7 +48,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Takes the focus, and returns it when closed. */
+/** A panel that takes the focus, and returns it when closed. */
 export function Panel({ title, note, onClose, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -88,7 +88,7 @@ interface DialogProps {
   readonly action: string;
   readonly danger?: boolean;
   readonly ready?: boolean;
-  /** If the promise rejects, the dialog stays open and shows the error. */
+  /** Called when the person confirms. If the promise rejects, the dialog stays open and shows the error. */
   readonly onAction: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
