@@ -30,7 +30,7 @@ describe("a run whose process was killed with kill -9", () => {
     async () => {
       const listed = await here("runs");
       expect(listed.stdout).toMatch(/film +interrupted .*image-to-video/);
-      expect(listed.stderr).toMatch(/1 run waits for you:\n +film {2}interrupted\nNext: showrunner resume film\n/);
+      expect(listed.stderr).toMatch(/1 run is waiting for you:\n +film {2}interrupted\nNext: showrunner resume film\n/);
       expect(JSON.parse((await here("runs", "--json")).stdout)).toMatchObject([{ id: "film", status: "interrupted" }]);
     },
     longMs,

@@ -83,13 +83,13 @@ test("an option that a variable sets is named by the variable, and one without a
 });
 
 test("a budget for a run that has ended is said to change nothing, unless steps are made again", async () => {
-  const said = "The run has already ended (succeeded), so --budget 9 changes nothing.";
+  const said = "The run has already ended (succeeded), so --budget 9 has no effect.";
   const { code, stderr } = await here("resume", "r", "--budget", "9");
   expect(code, stderr).toBe(0);
   expect(stderr).toContain(said);
   const again = await here("resume", "r", "--budget", "9", "--rerun", "still", "--yes");
   expect(again.code, again.stderr).toBe(0);
-  expect(again.stderr).not.toContain("changes nothing");
+  expect(again.stderr).not.toContain("has no effect");
 });
 
 test("a file name without @ is told how to be read, and its wrong field in plain words", async () => {

@@ -146,7 +146,7 @@ export async function continueRun(
   const { budget, acceptChanges, input, edit, rerun, rerunFailed } = options ?? {};
   const isToChange = acceptChanges || rerunFailed || [input, edit, rerun].some((change) => change !== undefined);
   if (budget !== undefined && !isToChange && known !== undefined && isRunFinal(known.status))
-    context.output.say(`The run has already ended (${known.status}), so --budget ${budget} changes nothing.`);
+    context.output.say(`The run has already ended (${known.status}), so --budget ${budget} has no effect.`);
   return followRun(handle, context, { ...watching(show), afterSeq: known?.lastSeq ?? 0 });
 }
 

@@ -112,7 +112,7 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
   const stopped = rows.filter(({ status }) => status === "paused" || status === "interrupted");
   const waiting = stopped.filter((row) => !isWithWorker(row));
   if (waiting.length === 0) return;
-  output.say(`\n${waiting.length === 1 ? "1 run waits" : `${waiting.length} runs wait`} for you:`);
+  output.say(`\n${waiting.length === 1 ? "1 run is waiting" : `${waiting.length} runs are waiting`} for you:`);
   const decisions: string[] = [];
   const commands: string[] = [];
   for (const { runId } of waiting.slice(0, MOST_WAITING)) {

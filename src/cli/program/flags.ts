@@ -319,7 +319,7 @@ export const options = {
     "--webhooks <port>": "receive the service's webhooks on this port, for the jobs of all runs in the journal",
     "--host <address>":
       "address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)",
-    "--drain <duration>": preset("time allowed to finish work in progress when stopped", "30s"),
+    "--drain <duration>": preset("time allowed to finish work in progress when the worker is stopped", "30s"),
   },
   mcp: {
     ...common,

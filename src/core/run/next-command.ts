@@ -191,7 +191,7 @@ function afterFailure(state: RunState): NextCommand {
   }
   const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
   const note = isDefinite
-    ? "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE"
+    ? "the same input would be refused again: correct the input with -i name=value, or pass corrected code with --file FILE"
     : "reruns the failed steps and the steps that depend on them";
   return resume(state, ["--rerun-failed"], note);
 }

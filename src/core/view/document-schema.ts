@@ -239,7 +239,7 @@ const callerDocument = run.extend({
       values: list(json),
       choose: z.boolean().describe("Whether the decision is to pick one of the outputs"),
     }),
-  ).describe("Steps that wait for a decision"),
+  ).describe("Steps that are waiting for a decision"),
 });
 
 /** A run as its caller sees it, without operator-only information. */

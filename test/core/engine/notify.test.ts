@@ -60,7 +60,7 @@ describe("somebody is told by a signed webhook", () => {
       ok: true,
       notification: {
         ...{ event: "run.waiting", run: "ad-42", pipeline: "gated", reason: "approval", step: "fine" },
-        message: "fine waits for approval: Is the lamp lit?",
+        message: "fine is waiting for approval: Is the lamp lit?",
         next: expect.stringContaining("showrunner approve ad-42"),
       },
     });

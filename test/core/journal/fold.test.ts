@@ -302,8 +302,8 @@ test("a decision that waits is told to people, with what it asks", () => {
     return specOf(event).notice?.(event, state)?.message ?? null;
   };
   expect([notice("ok"), notice("pick"), notice("a")]).toEqual([
-    "ok waits for approval",
-    "pick waits for a choice: which?",
+    "ok is waiting for approval",
+    "pick is waiting for a choice: which?",
     null,
   ]);
 });

@@ -150,7 +150,7 @@ describe("a paused run", () => {
 describe("a run that has failed", () => {
   const reruns = "reruns the failed steps and the steps that depend on them";
   const refused =
-    "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE";
+    "the same input would be refused again: correct the input with -i name=value, or pass corrected code with --file FILE";
 
   test.each([
     ["for a reason that may pass", refusedFor(true), reruns],

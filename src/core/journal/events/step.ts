@@ -231,7 +231,7 @@ function waitNotice(state: RunState, path: string): NoticeText | null {
   const { decision } = traitsOf(planStep(state, path));
   if (decision === null || state.steps[path]!.approval !== null) return null;
   const asks = decision.message === null ? "" : `: ${decision.message}`;
-  const message = `${path} waits for ${decision.choose ? "a choice" : "approval"}${asks}`;
+  const message = `${path} is waiting for ${decision.choose ? "a choice" : "approval"}${asks}`;
   const next = `showrunner approve ${state.runId}   (lists the waiting steps and their contents)`;
   return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
 }
