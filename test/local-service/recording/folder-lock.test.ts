@@ -15,21 +15,19 @@ const WAYS = [
 ] as const;
 
 test.each(WAYS)(
-  "%s says which file hinders it where its lock is none, and not that another process has it",
+  "%s says which file hinders it where its lock is none or cannot be opened, and not that another process has it",
   async (_, name, open, code) => {
-    const folder = newFolder();
-    const lock = join(folder, `${name}.lock`);
-    await writeFile(lock, "These are somebody's notes. ".repeat(100));
-    const error = await open(folder).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code, message: expect.stringContaining(`${lock}: file is not a database`) });
-    expect(findLocalService(folder)).toBeNull();
+    const notes = (lock: string) => writeFile(lock, "These are somebody's notes. ".repeat(100));
+    for (const [plant, why] of [
+      [notes, "file is not a database"],
+      [mkdir, "unable to open"],
+    ] as const) {
+      const folder = newFolder();
+      const lock = join(folder, `${name}.lock`);
+      await plant(lock);
+      const message = expect.stringContaining(`${lock}: ${why}`);
+      await expect(open(folder)).rejects.toMatchObject({ code, message });
+      expect(findLocalService(folder)).toBeNull();
+    }
   },
 );
-
-test.each(WAYS)("%s says which file it cannot open", async (_, name, open, code) => {
-  const folder = newFolder();
-  const lock = join(folder, `${name}.lock`);
-  await mkdir(lock);
-  const error = await open(folder).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code, message: expect.stringContaining(`${lock}: unable to open`) });
-});

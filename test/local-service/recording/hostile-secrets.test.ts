@@ -3,28 +3,16 @@ import { expect, test } from "vitest";
 import { Cleaner } from "../../../src/local-service/recording/cleaner.ts";
 import { isFull } from "../../support/sample.ts";
 import { leaksIn, secretForms } from "../../support/secret-forms.ts";
+import { words } from "../../support/word-list.ts";
 
 const BODIES = isFull ? 20_000 : 200;
 /** Known by the header of a request; known by the name of its field alone; known by its form alone. */
-const [SENT, NAMED, FORMED] = [
-  "sent-9f86d081884c7d659a2f",
-  "named-77aC0xQ3vB1kZ",
-  "github_pat_11ABCDEFG0abcdefghijkl_0123456789",
-];
+const [SENT, NAMED] = ["sent-9f86d081884c7d659a2f", "named-77aC0xQ3vB1kZ"];
+const FORMED = "github_pat_11ABCDEFG0abcdefghijkl_0123456789";
 
 const word = fc.constantFrom("user", "note", "data", "list", "prompt", "0", "__proto__x", "größe");
 const secretName = fc.constantFrom(
-  ...[
-    "accessToken",
-    "auth_token",
-    "csrf-token",
-    "API-KEY",
-    "apiKey",
-    "db_pwd",
-    "passphrase",
-    "clientSecret",
-    "Set-Cookie",
-  ],
+  ...words("accessToken auth_token csrf-token API-KEY apiKey db_pwd passphrase clientSecret Set-Cookie"),
 );
 const sent = fc.constantFrom(...Object.values(secretForms)).map((write) => write(SENT));
 const leaf = fc.oneof(

@@ -1,49 +1,45 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { appendFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createClient, createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
+import { createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
 import { startRecorder } from "../../../src/local-service/recording/index.ts";
 import { startStudio } from "../../../src/testing/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { during } from "../../support/fake-showrunner.ts";
+import { listen } from "../../support/listen.ts";
 import { leaksIn, secretForms } from "../../support/secret-forms.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
+import { clientOf } from "../support/service.ts";
 
 const SECRET = "canary-5f0e9c71d2ab";
 const KEY = `key_hosted:${SECRET}`;
 const image = { prompt: "a kettle", aspect_ratio: "1:1" } as const;
 
-const ad = pipeline("ad", {
-  input: z.object({}),
-  build: ({ job }) => ({ picture: job("picture", "image-1", image) }),
-});
+const ad = pipeline("ad", { input: z.object({}), build: ({ job }) => ({ picture: job("picture", "image-1", image) }) });
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+/** Ended last to first, as vitest calls them. */
+const later = (end: () => unknown) => onTestFinished(async () => void (await end()));
 
 async function folderFor(): Promise<string> {
   const folder = await fastFolder("recording-");
-  ends.push(async () => rmSync(folder, { recursive: true, force: true }));
+  later(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 async function hosted() {
   const service = await startLocalService({ renderer: "stub", keys: [KEY], balance: 100 });
-  ends.push(() => service.close());
+  later(() => service.close());
   return service;
 }
 
 async function recorderOf(baseUrl: string, folder: string, keepMedia = false) {
   const recorder = await startRecorder({ folder, baseUrl, port: 0, keepMedia, say: () => {} });
-  ends.push(() => recorder.close());
+  later(() => recorder.close());
   return recorder;
 }
 
@@ -51,14 +47,12 @@ async function recorderOf(baseUrl: string, folder: string, keepMedia = false) {
 async function recordedClient() {
   const folder = await folderFor();
   const recorder = await recorderOf((await hosted()).baseUrl, folder);
-  const recording = createClient({ baseUrl: recorder.baseUrl, apiKey: KEY });
-  ends.push(() => recording.close());
-  return { folder, recorder, recording };
+  return { folder, recorder, recording: clientOf({ baseUrl: recorder.baseUrl, apiKey: KEY }) };
 }
 
 async function replaying(folder: string, more: { speed?: "fast" | "real"; orLocal?: boolean } = {}) {
   const service = await startLocalService({ renderer: "stub", replay: { folder, ...more } });
-  ends.push(() => service.close());
+  later(() => service.close());
   return service;
 }
 
@@ -99,8 +93,7 @@ test.each([true, false])("a run is recorded, media kept: %s, and replayed withou
   const replayed = await replaying(folder);
   const after = await runOn(replayed.baseUrl, replayed.apiKey);
   expect(after).toMatchObject({ status: "succeeded", cost: before.cost });
-  expect(replayed.stats().unrecorded).toEqual([]);
-  expect(replayed.stats().jobs_created).toBe(0);
+  expect(replayed.stats()).toMatchObject({ unrecorded: [], jobs_created: 0 });
   const again = await runOn(replayed.baseUrl, replayed.apiKey, "again");
   expect(again.status).toBe("succeeded");
 });
@@ -125,8 +118,7 @@ test("a key is answered with its first acknowledgement, and a further key with a
   await recorder.close();
 
   const replayed = await replaying(folder);
-  const client = createClient({ baseUrl: replayed.baseUrl, apiKey: replayed.apiKey });
-  ends.push(() => client.close());
+  const client = clientOf(replayed);
   const submit = (idempotencyKey: string, model = "image-1") => client.submit({ model, input: image, idempotencyKey });
   const one = await submit("a");
   expect(one).toMatchObject({ jobId: first.jobId, replayed: false });
@@ -144,55 +136,46 @@ test("what is not recorded is refused by name, or served by the local service", 
   await recorder.close();
   const strict = await replaying(folder);
   const other = { model: "image-1", input: { ...image, prompt: "a cup" }, idempotencyKey: "k" };
-  const client = createClient({ baseUrl: strict.baseUrl, apiKey: strict.apiKey });
-  ends.push(() => client.close());
-  await expect(client.submit(other)).rejects.toThrow(
-    /not in the recording .*differs in input\.prompt.*showrunner record/,
-  );
+  const refused = /not in the recording .*differs in input\.prompt.*showrunner record/;
+  await expect(clientOf(strict).submit(other)).rejects.toThrow(refused);
   expect(strict.stats().unrecorded).toHaveLength(1);
   const loose = await replaying(folder, { orLocal: true });
-  const local = createClient({ baseUrl: loose.baseUrl, apiKey: loose.apiKey });
-  ends.push(() => local.close());
-  expect(await local.submit(other)).toMatchObject({ replayed: false });
+  expect(await clientOf(loose).submit(other)).toMatchObject({ replayed: false });
   expect(loose.stats().jobs_created).toBe(1);
 });
 
 test("no form of a secret that a service or a caller says is in the recording [no secrets recorded]", async () => {
   const folder = await folderFor();
   const said = Object.values(secretForms).map((write) => write(SECRET));
-  const server = createServer((incoming, outgoing) => {
-    incoming.resume();
-    const headers = { "Content-Type": "application/json", Location: `/x?sig=${SECRET}`, "Set-Cookie": `id=${SECRET}` };
-    outgoing.writeHead(incoming.url?.includes("jobs") ? 503 : 200, { ...headers, "X-Echo": SECRET });
-    const asset = { asset_id: `asset-${SECRET}`, url: `https://media.test/${SECRET}.png?X-Sig=${SECRET}` };
-    outgoing.end(
-      JSON.stringify({ said, [SECRET]: 1, outputs: [asset], logo_url: `https://u:${SECRET}@x.test/a?b=${SECRET}` }),
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  ends.push(() => new Promise((resolve) => server.close(resolve)));
-  const { port } = server.address() as AddressInfo;
-  const recorder = await recorderOf(`http://127.0.0.1:${port}/v3`, folder);
+  const server = await listen(
+    createServer((incoming, outgoing) => {
+      incoming.resume();
+      const headers = {
+        "Content-Type": "application/json",
+        Location: `/x?sig=${SECRET}`,
+        "Set-Cookie": `id=${SECRET}`,
+      };
+      outgoing.writeHead(incoming.url?.includes("jobs") ? 503 : 200, { ...headers, "X-Echo": SECRET });
+      const asset = { asset_id: `asset-${SECRET}`, url: `https://media.test/${SECRET}.png?X-Sig=${SECRET}` };
+      const logo_url = `https://u:${SECRET}@x.test/a?b=${SECRET}`;
+      outgoing.end(JSON.stringify({ said, [SECRET]: 1, outputs: [asset], logo_url }));
+    }),
+  );
+  later(() => server.close());
+  const recorder = await recorderOf(`${server.origin}/v3`, folder);
   const headers = { authorization: `Key ${KEY}`, cookie: `c=${SECRET}`, "content-type": "application/json" };
-  const body = JSON.stringify({
-    input: { prompt: said.join(" ") },
-    webhook: `https://x.test/${SECRET}`,
-    idempotency_key: SECRET,
-  });
+  const input = { prompt: said.join(" ") };
+  const body = JSON.stringify({ input, webhook: `https://x.test/${SECRET}`, idempotency_key: SECRET });
+  const send = async (path: string, more: RequestInit = {}) =>
+    (await fetch(recorder.baseUrl + path, { headers, ...more })).text();
   for (const path of ["/models", `/models/${SECRET}?token=${SECRET}&cursor=${SECRET}`, "/jobs/job_1", "/balance"])
-    await (await fetch(recorder.baseUrl + path, { headers })).text();
-  await (await fetch(`${recorder.baseUrl}/models/m`, { method: "POST", headers, body })).text();
+    await send(path);
+  await send("/models/m", { method: "POST", body });
   const form = new FormData();
   form.set("file", new Blob([PIXEL]), `${SECRET}.png`);
-  await (
-    await fetch(`${recorder.baseUrl}/files`, {
-      method: "POST",
-      headers: { authorization: headers.authorization },
-      body: form,
-    })
-  ).text();
+  await send("/files", { method: "POST", headers: { authorization: headers.authorization }, body: form });
   // Endpoints that issue credentials pass by.
-  await (await fetch(`${recorder.baseUrl}/keys`, { headers })).text();
+  await send("/keys");
   await recorder.close();
   expect(read(folder).split("\n").length).toBeGreaterThan(6);
   expect(leaksIn(everything(folder), SECRET)).toEqual([]);
@@ -220,14 +203,16 @@ test("a torn last line is passed over, and cut off by the next recorder", async 
   const folder = await folderFor();
   const service = await hosted();
   const first = await recorderOf(service.baseUrl, folder);
-  await (await fetch(`${first.baseUrl}/balance`, { headers: { authorization: `Key ${KEY}` } })).text();
+  const balance = async ({ baseUrl }: { readonly baseUrl: string }) =>
+    (await fetch(`${baseUrl}/balance`, { headers: { authorization: `Key ${KEY}` } })).text();
+  await balance(first);
   await first.close();
   const whole = read(folder);
   await appendFile(join(folder, "recording.jsonl"), '{"at_ms":1,"request":"GET /mod');
   await (await replaying(folder)).close();
   const second = await recorderOf(service.baseUrl, folder);
   // The same answer again is no new line.
-  await (await fetch(`${second.baseUrl}/balance`, { headers: { authorization: `Key ${KEY}` } })).text();
+  await balance(second);
   await second.close();
   expect(read(folder)).toBe(whole);
 });
@@ -275,16 +260,14 @@ test("a recording that is a link is refused, and kept media that are links or ot
 
   const sha256 = "a".repeat(64);
   const output = { asset_id: "a", url: "recorded:output", content_type: "image/png", width: 1e308, height: -5 };
-  const job = line({
-    request: "GET /jobs/job_1",
-    answer: { job_id: "job_1", outputs: [output], __proto__: { polluted: 1 } },
-  });
+  const answered = { job_id: "job_1", outputs: [output], __proto__: { polluted: 1 } };
+  const job = line({ request: "GET /jobs/job_1", answer: answered });
   const polluting = job.replace('"job_id"', '"__proto__":{"polluted":1},"job_id"');
   await writeFile(join(folder, "recording.jsonl"), `${HEAD}${asset(sha256)}\n${polluting}\n`);
   await mkdir(join(folder, "media"));
   await symlink("/etc/hostname", join(folder, "media", sha256));
   const service = await startLocalService({ replay: { folder }, onDefect: () => {} });
-  ends.push(() => service.close());
+  later(() => service.close());
   const answer = await fetch(`${service.baseUrl}/jobs/job_1`, { headers: { authorization: `Key ${service.apiKey}` } });
   const { outputs } = (await answer.json()) as { outputs: { url: string }[] };
   expect((await fetch(outputs[0]!.url)).status).toBeGreaterThanOrEqual(400);

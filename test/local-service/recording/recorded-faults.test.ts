@@ -12,6 +12,10 @@ const submit = { input: { prompt: "a kettle" } };
 const ack = (id: string) => ({ job_id: id, model: "image-1", status: "IN_QUEUE" });
 const unavailable = { error: { code: "UNAVAILABLE", message: "later", retryable: true, retry_after: 7 } };
 
+const acked = (id: string): Script => {
+  return (_, outgoing) => answer(outgoing, 202, ack(id));
+};
+
 /** Answers in turn. */
 function inTurn(...scripts: Script[]): Script {
   return (incoming, outgoing) => scripts.shift()!(incoming, outgoing);
@@ -21,10 +25,6 @@ test("a recorded 503 is answered again, each in its turn, and waits only at real
   const folder = await bench.folder();
   const refused: Script = (_, outgoing) => answer(outgoing, 503, unavailable, { "retry-after": "7" });
   const proxy: Script = (_, outgoing) => void outgoing.writeHead(503, { "content-type": "text/html" }).end("<p>busy");
-  const acked =
-    (id: string): Script =>
-    (_, outgoing) =>
-      answer(outgoing, 202, ack(id));
   const script = inTurn(refused, acked("job_1"), refused, proxy, acked("job_2"));
   await bench.record(folder, await bench.service(script), async (ask) => {
     for (let turn = 0; turn < 5; turn++) await ask("/models/image-1", submit);
@@ -60,15 +60,11 @@ test("a cut stream is cut again where it was, without the half frame, and the ne
   const folder = await bench.folder();
   const whole = `${frame("0.2", "COMPLETED")}event: done\ndata: [STREAM_DONE]\n\n`;
   const half = frame("0.1", "IN_QUEUE") + frame("0.2", "COMPLETED").slice(0, -9);
-  const script = inTurn(
-    (_, outgoing) => answer(outgoing, 202, ack("job_1")),
-    (_, outgoing) => {
-      outgoing.writeHead(200, { "content-type": "text/event-stream" });
-      outgoing.write(half, () => setImmediate(() => outgoing.destroy()));
-    },
-    stream("", true),
-    stream(whole, false),
-  );
+  const torn: Script = (_, outgoing) => {
+    outgoing.writeHead(200, { "content-type": "text/event-stream" });
+    outgoing.write(half, () => setImmediate(() => outgoing.destroy()));
+  };
+  const script = inTurn(acked("job_1"), torn, stream("", true), stream(whole, false));
   await bench.record(folder, await bench.service(script), async (ask) => {
     await ask("/models/image-1", submit);
     for (const isCut of [true, true, false]) expect((await ask("/jobs/job_1/stream")).isCut).toBe(isCut);
@@ -100,9 +96,7 @@ test("an answer that broke off and is no stream is not recorded", async () => {
 
 test("each call whose recording is absent is refused by name, also of a job that is recorded", async () => {
   const folder = await bench.folder();
-  await bench.record(folder, await bench.service((_, outgoing) => answer(outgoing, 202, ack("job_1"))), (ask) =>
-    ask("/models/image-1", submit),
-  );
+  await bench.record(folder, await bench.service(acked("job_1")), (ask) => ask("/models/image-1", submit));
   const { service, ask } = await bench.replay(folder);
   await ask("/models/image-1", submit);
   const absent = ["/jobs/job_1", "/jobs/job_1/status", "/jobs/job_1/stream", "/jobs/job_2", "/models?limit=3"];
@@ -115,18 +109,15 @@ test("each call whose recording is absent is refused by name, also of a job that
 });
 
 test("at real speed a job stands as it stood so long after its submit, polled and streamed", async () => {
-  const folder = await bench.folder();
-  const at = (at_ms: number, request: string, status: number, more: object) =>
-    `${JSON.stringify({ at_ms, request, status, headers: {}, ...more })}\n`;
-  const said = (status: string) => ({ answer: { job_id: "job_1", status } });
-  await writeFile(
-    join(folder, "recording.jsonl"),
-    `${JSON.stringify({ recording: 1, service: "https://x.test/v3", started_at: "2026-01-01T00:00:00.000Z" })}\n` +
-      at(1_000, "POST /models/image-1", 202, { body: submit, answer: ack("job_1") }) +
-      at(1_100, "GET /jobs/job_1/status", 200, said("IN_QUEUE")) +
-      at(31_000, "GET /jobs/job_1/stream", 200, { events: [], cut: true }) +
-      at(61_000, "GET /jobs/job_1/stream", 200, { events: [{ event: "status", data: said("COMPLETED").answer }] }) +
-      at(61_000, "GET /jobs/job_1/status", 200, said("COMPLETED")),
+  const request = "GET /jobs/job_1/stream";
+  const folder = await recorded(
+    [
+      { at: 1_100, request: "GET /jobs/job_1/status", more: stood("IN_QUEUE") },
+      { at: 31_000, request, more: { events: [], cut: true } },
+      { at: 61_000, request, more: { events: [{ event: "status", data: stood("COMPLETED").answer }] } },
+      { at: 61_000, request: "GET /jobs/job_1/status", more: stood("COMPLETED") },
+    ],
+    1_000,
   );
   const { service, ask } = await bench.replay(folder, "real");
   service.clock.manual();
@@ -153,12 +144,25 @@ test("at real speed a job stands as it stood so long after its submit, polled an
   expect(await status()).toBe("COMPLETED");
 });
 
-/** A recording of one job, answered so long after its submit. */
-async function recorded(answers: readonly { readonly at: number; readonly request: string; readonly more: object }[]) {
+interface Answered {
+  readonly at: number;
+  readonly request: string;
+  readonly more: object;
+}
+
+/** A recording of one job that was submitted at this time, with the answers to it. */
+async function recorded(answers: readonly Answered[], submittedAt = 0) {
   const folder = await bench.folder();
   const lines = [
     { recording: 1, service: "https://x.test/v3", started_at: "2026-01-01T00:00:00.000Z" },
-    { at_ms: 0, request: "POST /models/image-1", status: 202, headers: {}, body: submit, answer: ack("job_1") },
+    {
+      at_ms: submittedAt,
+      request: "POST /models/image-1",
+      status: 202,
+      headers: {},
+      body: submit,
+      answer: ack("job_1"),
+    },
     ...answers.map(({ at, request, more }) => ({ at_ms: at, request, status: 200, headers: {}, ...more })),
   ];
   await writeFile(join(folder, "recording.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -198,9 +202,9 @@ test.each(["fast", "real"] as const)(
     await service.clock.advance(10_000);
     for (const path of ["/jobs/job_1/status", "/jobs/job_1"]) {
       const { status, text } = await ask(path);
-      expect([path, status]).toEqual([path, 410]);
-      expect(JSON.parse(text).error.message).toContain(`The recording ${folder}`);
-      expect(JSON.parse(text).error.message).toMatch(/\(its last line, \d+, is cut off\) stops before job job_1 ends/);
+      const { message } = JSON.parse(text).error;
+      expect([path, status, message.includes(`The recording ${folder}`)]).toEqual([path, 410, true]);
+      expect(message).toMatch(/\(its last line, \d+, is cut off\) stops before job job_1 ends/);
     }
   },
 );
@@ -214,11 +218,9 @@ test("an upload matches by its bytes, also one that an earlier recorder of the f
     const expires_at = "2999-01-01T00:00:00Z";
     answer(outgoing, 201, { url: `http://${host}/uploads/${id}?sig=s`, content_type: "image/png", expires_at });
   });
-  const film = (url: string, prompt: string) => ({
-    model: "video-1",
-    input: { start_image: url, prompt },
-    idempotencyKey: prompt + url,
-  });
+  const film = (url: string, prompt: string) => {
+    return { model: "video-1", input: { start_image: url, prompt }, idempotencyKey: prompt + url };
+  };
   const clientOf = (baseUrl: string, apiKey = "k:recorded-0123456789") => {
     const client = createClient({ baseUrl, apiKey });
     bench.later(() => client.close());
@@ -240,7 +242,6 @@ test("an upload matches by its bytes, also one that an earlier recorder of the f
   expect(await client.submit(film(same, "first"))).toMatchObject({ jobId: "job_3" });
   expect(await client.submit(film(same, "second"))).toMatchObject({ jobId: "job_4" });
   const other = await upload(client, Buffer.concat([PIXEL, Buffer.from("x")]));
-  await expect(client.submit(film(other, "first"))).rejects.toThrow(
-    /not in the recording .*differs in input\.start_image/,
-  );
+  const differs = /not in the recording .*differs in input\.start_image/;
+  await expect(client.submit(film(other, "first"))).rejects.toThrow(differs);
 });

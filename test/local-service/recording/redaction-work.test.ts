@@ -7,50 +7,14 @@ import { Cleaner } from "../../../src/local-service/recording/cleaner.ts";
 import { recordable } from "../../../src/local-service/recording/recorded-values.ts";
 import { lineOf } from "../../../src/local-service/recording/recorder.ts";
 import { isFull, sampled } from "../../support/sample.ts";
+import { words } from "../../support/word-list.ts";
 
 const KEY = "key_a1b2c3:s3cr3t-s3cr3t-s3cr3t";
 /** What the expressions look for, in parts, and what they go through. */
 const PARTS = [
-  ...[
-    "eyJ",
-    "-",
-    "_",
-    ".",
-    "sk-",
-    "ghp_",
-    "xoxb-",
-    "AKIA",
-    "Bearer ",
-    "basic",
-    "key",
-    " ",
-    "\t",
-    "\n",
-    "\\",
-    "%",
-    "1",
-    ":",
-    "=",
-  ],
-  ...[
-    "QUJD",
-    "a",
-    "aaaaaaaa",
-    "@",
-    '"',
-    "'",
-    "https://",
-    "s3://",
-    "//",
-    "/",
-    "?",
-    "#",
-    "[",
-    "C:",
-    "..",
-    "é",
-    KEY.slice(0, 9),
-  ],
+  ...words("eyJ - _ . sk- ghp_ xoxb- AKIA basic key \\ % 1 : = QUJD a aaaaaaaa @ \" '"),
+  ...words("https:// s3:// // / ? # [ C: .. é"),
+  ...["Bearer ", " ", "\t", "\n", KEY.slice(0, 9)],
 ];
 const part = fc.constantFrom(...PARTS);
 const few = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(""));

@@ -7,6 +7,7 @@ import { createMemoryJournal, openShowrunner } from "../../../src/index.ts";
 import { PortInUseError, startDashboard } from "../../../src/studio/dashboard/index.ts";
 import type { Gauges } from "../../../src/studio/dashboard/views/document.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
+import { words } from "../../support/word-list.ts";
 import { ask as askOf, cookieOf, type Sent } from "./support/ask.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
@@ -68,13 +69,8 @@ describe("who may come in", () => {
 
   test("another name for this machine is refused, whoever asks (DNS rebinding) [other hosts]", async () => {
     const { port } = new URL(served.dashboard.origin);
-    for (const host of [
-      `evil.test:${port}`,
-      "evil.test",
-      `127.0.0.1.evil.test:${port}`,
-      `localhost.:${port}`,
-      "127.0.0.1:1",
-    ]) {
+    const others = `evil.test:${port} evil.test 127.0.0.1.evil.test:${port} localhost.:${port} 127.0.0.1:1`;
+    for (const host of words(others)) {
       expect((await ask({ path: "/api/runs", headers: { host } })).status).toBe(403);
       expect((await ask({ path: `/?token=${TOKEN}`, headers: { host } })).status).toBe(403);
     }
@@ -110,10 +106,9 @@ describe("what answers say", () => {
   test("every answer forbids foreign script, frames and guesses", async () => {
     for (const path of ["/", "/api/runs", "/nowhere", media]) {
       const { headers } = await ask({ path });
-      expect(headers["x-content-type-options"]).toBe("nosniff");
-      expect(headers["x-frame-options"]).toBe("DENY");
-      expect(headers["referrer-policy"]).toBe("no-referrer");
-      expect(headers["cross-origin-resource-policy"]).toBe("same-origin");
+      const frames = { "x-content-type-options": "nosniff", "x-frame-options": "DENY" };
+      const policies = { "referrer-policy": "no-referrer", "cross-origin-resource-policy": "same-origin" };
+      expect(headers).toMatchObject({ ...frames, ...policies });
       const policy = String(headers["content-security-policy"]);
       expect(policy).toContain("default-src 'none'");
       expect(policy).not.toMatch(/unsafe|\*|https?:/);
@@ -135,51 +130,33 @@ describe("what answers say", () => {
 });
 
 describe("media", () => {
-  test("come by run, step and position, with their type", async () => {
-    const { status, headers, body } = await ask({ path: media });
-    expect(status).toBe(200);
-    expect(headers["content-type"]).toBe("image/png");
-    expect(headers["content-security-policy"]).toBe("default-src 'none'; sandbox");
-    expect(body.subarray(1, 4).toString()).toBe("PNG");
-  });
-
-  test("come in parts", async () => {
-    const whole = (await ask({ path: media })).body;
+  test("come by run, step and position, with their type, whole or in parts", async () => {
+    const { status, headers, body: whole } = await ask({ path: media });
+    const sent = { "content-type": "image/png", "content-security-policy": "default-src 'none'; sandbox" };
+    expect([status, headers, whole.subarray(1, 4).toString()]).toMatchObject([200, sent, "PNG"]);
     const part = await ask({ path: media, headers: { range: "bytes=4-9" } });
-    expect(part.status).toBe(206);
-    expect(part.headers["content-range"]).toBe(`bytes 4-9/${whole.length}`);
-    expect(part.body).toEqual(whole.subarray(4, 10));
+    const range = { "content-range": `bytes 4-9/${whole.length}` };
+    expect(part).toMatchObject({ status: 206, headers: range, body: whole.subarray(4, 10) });
     expect((await ask({ path: media, headers: { range: `bytes=${whole.length}-` } })).status).toBe(416);
   });
 
   test("that could hold script are offered as files, under no type of their own", async () => {
     for (const step of ["page", "drawing"]) {
       const { headers } = await ask({ path: `/media/night/${step}/0` });
-      expect(headers["content-type"]).toBe("application/octet-stream");
-      expect(headers["content-disposition"]).toBe("attachment");
+      const offered = { "content-type": "application/octet-stream", "content-disposition": "attachment" };
+      expect(headers).toMatchObject(offered);
     }
   });
 
-  test.each([
-    "/media/night/..%2F..%2F..%2Fetc%2Fpasswd/0",
-    "/media/../../../../etc/passwd",
-    "/media/night/part%2Fone/..%2F..%2F0",
-    "/media/night/part%2Fone/0%00.png",
-    "/media/%2e%2e/%2e%2e/0",
-    "/media/night/__proto__/0",
-    "/media/night/constructor/upload",
-    "/media/night/part%2Fone/-1",
-    "/media/night/part%2Fone/1",
-    "/media/night/part%2Fone/upload",
-    "/media/night/%E0%A4%A/0",
-    "/assets/..%2Findex.html",
-    "/assets/..%2F..%2F..%2Fpackage.json",
-    "/assets/%2Fetc%2Fpasswd",
-    "/assets/.env",
-    "/../../etc/passwd",
-    "/runs/night/log/../../../../etc/passwd",
-    "http://evil.test/api/runs",
-  ])("%s leads nowhere", async (path) => {
+  test.each(
+    words(`
+    /media/night/..%2F..%2F..%2Fetc%2Fpasswd/0 /media/../../../../etc/passwd /media/night/part%2Fone/..%2F..%2F0
+    /media/night/part%2Fone/0%00.png /media/%2e%2e/%2e%2e/0 /media/night/__proto__/0 /media/night/constructor/upload
+    /media/night/part%2Fone/-1 /media/night/part%2Fone/1 /media/night/part%2Fone/upload /media/night/%E0%A4%A/0
+    /assets/..%2Findex.html /assets/..%2F..%2F..%2Fpackage.json /assets/%2Fetc%2Fpasswd /assets/.env
+    /../../etc/passwd /runs/night/log/../../../../etc/passwd http://evil.test/api/runs
+  `),
+  )("%s leads nowhere", async (path) => {
     expect([403, 404]).toContain((await ask({ path })).status);
   });
 });
@@ -198,38 +175,24 @@ describe("requests that go too far", () => {
   });
 
   test("what is no JSON object is refused", async () => {
-    const path = "/api/runs/night/approve";
-    expect(
-      (await ask({ method: "POST", path, headers: { ...own(), "content-type": "text/plain" }, body: "{}" })).status,
-    ).toBe(415);
-    for (const body of ["[]", "null", "{", '"x"']) {
-      expect((await ask({ method: "POST", path, headers: own(), body })).status).toBe(400);
-    }
-    for (const body of [
-      {},
-      { step: 5 },
-      { step: "x".repeat(20_000) },
-      { step: "page", pick: -1 },
-      { step: "page", pick: "0" },
-    ]) {
-      expect((await ask({ method: "POST", path, headers: own(), body: JSON.stringify(body) })).status).toBe(400);
-    }
+    const post = async (body: string, more = {}) =>
+      (await ask({ method: "POST", path: "/api/runs/night/approve", headers: { ...own(), ...more }, body })).status;
+    expect(await post("{}", { "content-type": "text/plain" })).toBe(415);
+    const picks = [-1, "0"].map((pick) => ({ step: "page", pick }));
+    const bodies = [{}, { step: 5 }, { step: "x".repeat(20_000) }, ...picks].map((body) => JSON.stringify(body));
+    for (const body of ["[]", "null", "{", '"x"', ...bodies]) expect(await post(body)).toBe(400);
   });
 
   test("what does not exist is said so, in words", async () => {
-    const answer = await ask({ path: "/api/runs/never" });
-    expect(answer.status).toBe(404);
-    expect(JSON.parse(answer.body.toString())).toEqual({
-      error: { code: "NOT_FOUND", message: "This run was not found." },
-    });
+    const { status, body } = await ask({ path: "/api/runs/never" });
+    const error = { code: "NOT_FOUND", message: "This run was not found." };
+    expect([status, JSON.parse(String(body))]).toEqual([404, { error }]);
     expect((await ask({ path: "/api/live?run=night&after=x" })).status).toBe(400);
     expect((await ask({ path: "/api/runs?limit=-1" })).status).toBe(400);
     expect((await ask({ method: "DELETE", path: "/api/runs/night", headers: own() })).status).toBe(404);
   });
 
-  test("nothing of this was a surprise", () => {
-    expect(served.defects).toEqual([]);
-  });
+  test("nothing of this was a surprise", () => expect(served.defects).toEqual([]));
 });
 
 test("a port that is taken is said to be, with what to type next", async () => {

@@ -17,6 +17,7 @@ import type {
   StepsPage,
 } from "../../../src/studio/dashboard/views/document.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
+import { words } from "../../support/word-list.ts";
 import { cookieOf } from "./support/ask.ts";
 import { eventually } from "./support/eventually.ts";
 import { listen } from "./support/listen.ts";
@@ -48,13 +49,8 @@ describe("the live stream", () => {
 
   test("goes on after the last event that the reader saw, with an id for the next time", async () => {
     await using served = await serveDashboard();
-    const gardener = await plantRun(served.journal, {
-      id: "r",
-      steps: [
-        { path: "a", state: "waiting" },
-        { path: "b", state: "waiting" },
-      ],
-    });
+    const steps = ["a", "b"].map((path): PlantedStep => ({ path, state: "waiting" }));
+    const gardener = await plantRun(served.journal, { id: "r", steps });
     const { lastSeq } = (await served.journal.run("r"))!;
     await gardener.add(...stepEvents({ path: "b", state: "queued" }));
     await using listener = await listen(served, "/api/live?run=r", { "last-event-id": String(lastSeq) });
@@ -62,12 +58,8 @@ describe("the live stream", () => {
     const patch = data as RunPatch;
     expect(patch.full).toBe(false);
     expect(patch.steps.map(({ path }) => path)).toEqual(["b"]);
-    expect(patch.events.map(({ type }) => type)).toEqual([
-      "lease.acquired",
-      "step.started",
-      "job.submit.intended",
-      "job.submitted",
-    ]);
+    const types = words("lease.acquired step.started job.submit.intended job.submitted");
+    expect(patch.events.map(({ type }) => type)).toEqual(types);
     expect(Number(id)).toBe(patch.head.seq);
   });
 
@@ -116,10 +108,7 @@ test("a run that cannot be read says so, and hides no other", async () => {
     ["damaged", true],
     ["fine", false],
   ]);
-  const answer = await fetch(`${served.dashboard.origin}/api/runs/damaged`, {
-    headers: { cookie: await cookieOf(served.dashboard.url) },
-  });
-  expect(answer.status).toBe(409);
+  expect((await asked(served, "/api/runs/damaged")).status).toBe(409);
 });
 
 test("a run that is removed while it is looked at is gone, and another one under its name is itself", async () => {
@@ -138,6 +127,7 @@ test("a run that is removed while it is looked at is gone, and another one under
 });
 
 describe("the gauges", () => {
+  const gaugesOf = (show: () => Showrunner, now: () => number, onLost = () => {}) => new GaugeReader(show, onLost, now);
   const show = (pace: object, balance: () => Promise<never>) =>
     ({
       balance,
@@ -147,13 +137,9 @@ describe("the gauges", () => {
   test("count the requests of the last minute against the limit, once it is known", async () => {
     let now = 0;
     let sent = 5;
-    const paced = () =>
-      show({ sent, limit: { requests: 10, perMs: 1000 } }, () => Promise.reject(new Error("not asked")));
-    const gauges = new GaugeReader(
-      paced,
-      () => {},
-      () => now,
-    );
+    const limit = { requests: 10, perMs: 1000 };
+    const paced = () => show({ sent, limit }, () => Promise.reject(new Error("not asked")));
+    const gauges = gaugesOf(paced, () => now);
     expect((await gauges.read()).pace).toMatchObject({ lastMinute: 0, limitPerMinute: 600, inFlight: 1, queued: 2 });
     sent = 25;
     now = 30_000;
@@ -167,16 +153,19 @@ describe("the gauges", () => {
     let asked = 0;
     let lost = 0;
     const failing = () => show({ sent: 0 }, () => Promise.reject(new Error(`no answer ${++asked}`)));
-    const gauges = new GaugeReader(
+    const gauges = gaugesOf(
       failing,
-      () => (lost += 1),
       () => now,
+      () => (lost += 1),
     );
-    expect((await gauges.read()).balanceError).toBe("no answer 1");
-    now = 14_999;
-    expect((await gauges.read()).balanceError).toBe("no answer 1");
-    now = 15_000;
-    expect((await gauges.read()).balanceError).toBe("no answer 2");
+    for (const [at, answer] of [
+      [0, 1],
+      [14_999, 1],
+      [15_000, 2],
+    ] as const) {
+      now = at;
+      expect((await gauges.read()).balanceError).toBe(`no answer ${answer}`);
+    }
     expect(lost).toBe(2);
   });
 });
@@ -196,10 +185,7 @@ test("what goes wrong while the dashboard drives a run reaches the page, althoug
   const watching = watchRun({ journal, cache: new RunCache(journal), drivers }, "r", 0, stream);
   await eventually(() => sent.length).toBe(1);
   const { promise, reject } = Promise.withResolvers<never>();
-  const handle = {
-    id: "r",
-    result: () => promise,
-  } as unknown as RunHandle;
+  const handle = { id: "r", result: () => promise } as unknown as RunHandle;
   await drivers.follow(handle, async () => {});
   await eventually(() => sent.at(-1)?.head.drivenHere).toBe(true);
   reject(new Error("the disk is full"));
@@ -210,26 +196,17 @@ test("what goes wrong while the dashboard drives a run reaches the page, althoug
 
 test("a prompt of 10 MB is cut before it is sent, and the run stays usable", async () => {
   await using served = await serveDashboard();
-  await plantRun(served.journal, {
-    id: "r",
-    steps: [{ path: "a", prompt: "lighthouse ".repeat(1_000_000), state: "done" }],
-  });
-  const cookie = await cookieOf(served.dashboard.url);
-  for (const path of ["/api/runs/r", "/api/runs/r/step?path=a", "/api/runs/r/events", "/api/runs"]) {
-    const text = await (await fetch(served.dashboard.origin + path, { headers: { cookie } })).text();
-    expect(text.length).toBeLessThan(20_000);
-  }
+  const prompt = "lighthouse ".repeat(1_000_000);
+  await plantRun(served.journal, { id: "r", steps: [{ path: "a", prompt, state: "done" }] });
+  for (const path of ["/api/runs/r", "/api/runs/r/step?path=a", "/api/runs/r/events", "/api/runs"])
+    expect((await (await asked(served, path)).text()).length).toBeLessThan(20_000);
 });
 
 test("the list is searched and filtered on the server, and counts every status", async () => {
   await using served = await serveDashboard();
   await plantRun(served.journal, { id: "one", pipeline: "poster", steps: [{ path: "a" }], end: "succeeded" });
-  await plantRun(served.journal, {
-    id: "two",
-    pipeline: "film",
-    steps: [{ path: "a", state: "failed" }],
-    end: "failed",
-  });
+  const failed = [{ path: "a", state: "failed" as const }];
+  await plantRun(served.journal, { id: "two", pipeline: "film", steps: failed, end: "failed" });
   await plantRun(served.journal, { id: "three", pipeline: "film", steps: [{ path: "a" }], end: "succeeded" });
   expect((await listed(served, "q=FILM")).rows.map(({ id }) => id).sort()).toEqual(["three", "two"]);
   expect((await listed(served, "status=failed")).rows.map(({ id }) => id)).toEqual(["two"]);
@@ -279,12 +256,11 @@ function upTo(journal: JournalStore, seq: number): JournalStore {
   return view as JournalStore;
 }
 
-async function listed(served: Served, query: string): Promise<RunsPage> {
-  const answer = await fetch(`${served.dashboard.origin}/api/runs?${query}`, {
-    headers: { cookie: await cookieOf(served.dashboard.url) },
-  });
-  return (await answer.json()) as RunsPage;
-}
+const asked = async ({ dashboard }: Served, path: string) =>
+  fetch(dashboard.origin + path, { headers: { cookie: await cookieOf(dashboard.url) } });
+
+const listed = async (served: Served, query: string) =>
+  (await (await asked(served, `/api/runs?${query}`)).json()) as RunsPage;
 
 async function opened(file: string): Promise<{ readonly journal: JournalStore } & AsyncDisposable> {
   const journal = await openSqliteJournal(file);
@@ -322,9 +298,7 @@ describe("a run of more steps than a page holds", () => {
   test("has lists that come in parts", async () => {
     await using served = await serveDashboard();
     await plantRun(served.journal, { id: "r", steps });
-    const cookie = await cookieOf(served.dashboard.url);
-    const get = async <T>(path: string) =>
-      (await (await fetch(`${served.dashboard.origin}/api/runs/r/${path}`, { headers: { cookie } })).json()) as T;
+    const get = async <T>(path: string) => (await (await asked(served, `/api/runs/r/${path}`)).json()) as T;
     const found = (query: Record<string, string>) => get<StepsPage>(`steps?${new URLSearchParams(query)}`);
     const waiting = await found({ group: "shot-*/still", phase: "waiting", limit: "2" });
     expect([waiting.total, waiting.steps.map(({ path }) => path)]).toEqual([550, ["shot-700/still", "shot-701/still"]]);
@@ -332,9 +306,8 @@ describe("a run of more steps than a page holds", () => {
     expect((await found({ with: "returned" })).total).toBe(0);
     const timeline = await get<PageTimeline>("timeline?rows=10");
     expect([timeline.rows, new Set(timeline.spans.map(({ step }) => step)).size]).toEqual([701, 10]);
-    expect(await get("costs")).toMatchObject({
-      models: [{ name: "paint/fast", count: 701, held: 0, cost: 28_000_000 }],
-    });
+    const models = [{ name: "paint/fast", count: 701, held: 0, cost: 28_000_000 }];
+    expect(await get("costs")).toMatchObject({ models });
     const { events } = await get<StepDetail>("step?path=shot-3%2Fclip");
     expect(events.at(-1)?.type).toBe("step.finished");
     const named = await get<StepsPage>("steps?path=shot-3%2Fclip");

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { bytesOf, malformed, raw } from "../../support/malformed-requests.ts";
+import { words } from "../../support/word-list.ts";
 import { plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
@@ -64,14 +65,7 @@ test(`${REQUESTS} malformed requests to the dashboard get no 5xx, no token and n
 
 test(`${REQUESTS} malformed requests to the local service get 4xx with the envelope, and no word of this machine [bounded work]`, async () => {
   const known = fc.constantFrom(
-    ...[
-      "/v3/models/image-1",
-      "/v3/models/image-1/estimate",
-      "/v3/files",
-      "/v3/keys",
-      "/v3/tokens",
-      "/v3/jobs?cursor=%F0",
-    ],
+    ...words("/v3/models/image-1 /v3/models/image-1/estimate /v3/files /v3/keys /v3/tokens /v3/jobs?cursor=%F0"),
     ...["/v3/jobs/job_x/status?logs_after=%%", "/uploads/../../credential", "/_local/clock", "/_local/faults"],
   );
   const port = new URL(service.baseUrl).port;

@@ -9,24 +9,19 @@ import { bundlesOf } from "../../../src/studio/dashboard/views/groups.ts";
 import { cut, cutJson } from "../../../src/studio/dashboard/views/page-step.ts";
 import { matchPath } from "../../../src/studio/served/index.ts";
 import { anyCharacter } from "../../support/any-character.ts";
+import { words } from "../../support/word-list.ts";
 
 describe("a Range header", () => {
+  const bytes = fc.tuple(fc.nat(), fc.nat()).map(([a, b]) => `bytes=${a}-${b}`);
   test("never leads outside of the file", () => {
     fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.string(),
-          fc.tuple(fc.nat(), fc.nat()).map(([a, b]) => `bytes=${a}-${b}`),
-        ),
-        fc.nat(5000),
-        (header, size) => {
-          const range = parseRange(header, size);
-          if (typeof range === "string") return;
-          expect(range.start).toBeGreaterThanOrEqual(0);
-          expect(range.end).toBeLessThan(size);
-          expect(range.start).toBeLessThanOrEqual(range.end);
-        },
-      ),
+      fc.property(fc.oneof(fc.string(), bytes), fc.nat(5000), (header, size) => {
+        const range = parseRange(header, size);
+        if (typeof range === "string") return;
+        expect(range.start).toBeGreaterThanOrEqual(0);
+        expect(range.end).toBeLessThan(size);
+        expect(range.start).toBeLessThanOrEqual(range.end);
+      }),
     );
   });
 
@@ -66,16 +61,11 @@ describe("long texts", () => {
   });
 
   test("of any JSON come out bounded, and say so", () => {
-    const { value, isCut } = cutJson({
-      prompt: "x".repeat(10_000_000),
-      list: Array.from({ length: 10_000 }, (_, index) => index),
-    });
-    expect(isCut).toBe(true);
-    expect(JSON.stringify(value).length).toBeLessThan(20_000);
-    expect(cutJson({ prompt: "short", n: [1, { a: null }] })).toEqual({
-      value: { prompt: "short", n: [1, { a: null }] },
-      isCut: false,
-    });
+    const list = Array.from({ length: 10_000 }, (_, index) => index);
+    const { value, isCut } = cutJson({ prompt: "x".repeat(10_000_000), list });
+    expect([isCut, JSON.stringify(value).length < 20_000]).toEqual([true, true]);
+    const short = { prompt: "short", n: [1, { a: null }] };
+    expect(cutJson(short)).toEqual({ value: short, isCut: false });
   });
 });
 
@@ -145,16 +135,8 @@ describe("the graph", () => {
 
   test("is walked with the arrow keys: along the arrows, and to the nearest beside", () => {
     const nodes = ["a", "b", "c", "d"].map((key) => ({ key, width: 100, height: 50 }));
-    const drawing = draw({
-      nodes,
-      arrows: [
-        ["a", "b"],
-        ["a", "c"],
-        ["b", "d"],
-        ["c", "d"],
-      ],
-      direction: "LR",
-    });
+    const arrows = words("ab ac bd cd").map(([from, to]) => [from!, to!] as const);
+    const drawing = draw({ nodes, arrows, direction: "LR" });
     const ahead = neighbour(drawing, "a", "ArrowRight", "LR");
     expect(["b", "c"]).toContain(ahead);
     expect(neighbour(drawing, "d", "ArrowRight", "LR")).toBeNull();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createReviewLink } from "../../../src/studio/dashboard/links/review-link.ts";
+import { words } from "../../support/word-list.ts";
 import { cookieOf, type Sent } from "./support/ask.ts";
 import { Guest, linkTo, PUBLIC, plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
@@ -11,19 +12,9 @@ const json = { origin, "content-type": "application/json" };
 const runs = ["acme-1", "acme-2", "rival-1"];
 
 /** What an attacker may have come by: links of their own and ended ones, and what these showed. */
-interface Loot {
-  readonly mine: string;
-  readonly theirs: string;
-  readonly revoked: string;
-  readonly expired: string;
-  readonly cookie: string;
-  readonly host: string;
-  readonly refs: { readonly mine: readonly string[]; readonly theirs: readonly string[] };
-  readonly files: {
-    readonly mine: readonly string[];
-    readonly theirs: readonly string[];
-    readonly ended: readonly string[];
-  };
+interface Loot extends Readonly<Record<"mine" | "theirs" | "revoked" | "expired" | "cookie" | "host", string>> {
+  readonly refs: Readonly<Record<"mine" | "theirs", readonly string[]>>;
+  readonly files: Readonly<Record<"mine" | "theirs" | "ended", readonly string[]>>;
 }
 
 let served: Served;
@@ -42,20 +33,12 @@ beforeAll(async () => {
   };
   const [mine, theirs, revoked] = [await looted("acme"), await looted("rival"), await looted("acme")];
   await served.journal.revokeReviewLink(revoked.id, Date.now());
-  const past = Date.now() - 120_000;
-  const { token: expired } = await createReviewLink(
-    served.journal,
-    { scope: { runId: "acme-1" }, expiresMs: 60_000 },
-    past,
-  );
+  const ended = { scope: { runId: "acme-1" }, expiresMs: 60_000 };
+  const { token: expired } = await createReviewLink(served.journal, ended, Date.now() - 120_000);
   const { host } = new URL(served.dashboard.origin);
   loot = {
-    mine: mine.token,
-    theirs: theirs.token,
-    revoked: revoked.token,
-    expired,
-    cookie: await cookieOf(served.dashboard.url),
-    host,
+    ...{ mine: mine.token, theirs: theirs.token, revoked: revoked.token, expired },
+    ...{ cookie: await cookieOf(served.dashboard.url), host },
     refs: { mine: mine.refs, theirs: theirs.refs },
     files: { mine: mine.files, theirs: theirs.files, ended: revoked.files },
   };
@@ -70,15 +53,8 @@ const spoilt = (text: string): fc.Arbitrary<string> =>
         .tuple(fc.nat(text.length - 1), fc.constantFrom(..."Aa0_-Zz9"))
         .map(([at, letter]) => text.slice(0, at) + letter + text.slice(at + 1)),
       fc.nat(text.length - 1).map((length) => text.slice(0, length)),
-      fc.constantFrom(
-        `${text}A`,
-        `A${text}`,
-        text.toUpperCase(),
-        text.toLowerCase(),
-        `${text}=`,
-        `${text}%00`,
-        text.replace(".", "%2e"),
-      ),
+      fc.constantFrom(text.toUpperCase(), text.toLowerCase(), text.replace(".", "%2e")),
+      fc.constantFrom(...words(`${text}A A${text} ${text}= ${text}%00`)),
     )
     .filter((one) => one !== text);
 
@@ -90,6 +66,9 @@ const decide = (token: string, body: unknown, headers: object = json): Sent => (
   headers: { ...bearer(token), ...headers },
   body: typeof body === "string" ? body : JSON.stringify(body),
 });
+/** A body for each value that a field may not have. */
+const odds = (fields: Readonly<Record<string, readonly unknown[]>>): object[] =>
+  Object.entries(fields).flatMap(([name, values]) => values.map((value) => ({ [name]: value })));
 const verdict = (ref: string) => ({ ref, approved: true, pick: 0, take: 0, name: "Eve", text: "hello" });
 const asComment = (one: Sent): Sent => ({ ...one, path: one.path.replace("/decide", "/comment") });
 
@@ -97,30 +76,17 @@ const asComment = (one: Sent): Sent => ({ ...one, path: one.path.replace("/decid
 const badToken = (): fc.Arbitrary<string> => {
   const [id, secret] = loot.mine.split(".") as [string, string];
   const [otherId, otherSecret] = loot.theirs.split(".") as [string, string];
-  const swapped = [
-    `${id}.${otherSecret}`,
-    `${otherId}.${secret}`,
-    `${secret}.${id}`,
-    id,
-    secret,
-    `${loot.mine}.${secret}`,
-  ];
+  const swapped = words(
+    `${id}.${otherSecret} ${otherId}.${secret} ${secret}.${id} ${id} ${secret} ${loot.mine}.${secret}`,
+  );
   const guessed = fc.tuple(
     fc.string({ unit: fc.constantFrom(..."AZaz09_-"), minLength: 22, maxLength: 22 }),
     fc.string({ unit: fc.constantFrom(..."AZaz09_-"), minLength: 32, maxLength: 32 }),
   );
   return fc.oneof(
     spoilt(loot.mine),
-    fc.constantFrom(
-      ...swapped,
-      loot.revoked,
-      loot.expired,
-      TOKEN,
-      loot.cookie.split("=")[1]!,
-      "null",
-      "undefined",
-      "' OR 1=1--",
-    ),
+    fc.constantFrom(...swapped, loot.revoked, loot.expired, TOKEN, loot.cookie.split("=")[1]!),
+    fc.constantFrom("null", "undefined", "' OR 1=1--"),
     guessed.map((parts) => parts.join(".")),
   );
 };
@@ -141,41 +107,24 @@ const badFile = (): fc.Arbitrary<string> => {
     )
     .filter((path) => !mine.includes(decodeURIComponent(path)));
   const around = fc.constantFrom(
-    "/shared/../api/runs",
-    "/shared/%2e%2e/api/runs",
-    "/shared/file/../../api/runs",
-    "/shared/assets/..%2f..%2findex.html",
-    "/shared/assets/%2e%2e%2findex.html",
-    "/shared/assets/index.html",
-    "/shared//api/decisions",
-    "//shared/api/decisions",
-    "/SHARED/api/decisions",
-    "/shared%2fapi%2fdecisions",
-    "/shared/api/decisions/",
-    "/shared/api/runs",
-    "/shared/api/review-links",
-    "/shared;/api/decisions",
     "/shared\\..\\api\\runs",
+    ...words(`
+      /shared/../api/runs /shared/%2e%2e/api/runs /shared/file/../../api/runs /shared/assets/..%2f..%2findex.html
+      /shared/assets/%2e%2e%2findex.html /shared/assets/index.html /shared//api/decisions //shared/api/decisions
+      /SHARED/api/decisions /shared%2fapi%2fdecisions /shared/api/decisions/ /shared/api/runs
+      /shared/api/review-links /shared;/api/decisions
+    `),
   );
   return fc.oneof(mixed, later, changed, fc.constantFrom(...ended), around);
 };
 
 const operators = () => {
   const media = runs.map((run) => `/media/${run}/look/0`);
-  return fc.constantFrom(
-    "/",
-    "/api/runs",
-    "/api/runs/acme-1",
-    "/api/gauges",
-    "/api/live",
-    "/api/review-links",
-    "/download/acme-1",
-    "/login",
-    "/api/visitor",
-    "/runs/acme-1",
-    "/costs",
-    ...media,
-  );
+  const pages = `
+    / /api/runs /api/runs/acme-1 /api/gauges /api/live /api/review-links /download/acme-1 /login /api/visitor
+    /runs/acme-1 /costs
+  `;
+  return fc.constantFrom(...words(pages), ...media);
 };
 
 /** The operator's side with what belongs to a link, and by the public name even with what opens it. */
@@ -194,12 +143,7 @@ const crossing = (): fc.Arbitrary<Sent> =>
       (what): Sent => ({
         method: "POST",
         path: `/api/runs/acme-1/${what}`,
-        headers: {
-          host: loot.host,
-          origin: `http://${loot.host}`,
-          "content-type": "application/json",
-          ...bearer(loot.mine),
-        },
+        headers: { ...json, host: loot.host, origin: `http://${loot.host}`, ...bearer(loot.mine) },
         body: JSON.stringify({ step: "best", pick: 0, goOn: true }),
       }),
     ),
@@ -211,23 +155,12 @@ const crossing = (): fc.Arbitrary<Sent> =>
 /** What browsers would send for other sites, and names that are not ours. */
 const forged = (): fc.Arbitrary<Sent> => {
   const ref = loot.refs.mine[0]!;
-  const hosts = [
-    "evil.test",
-    `${PUBLIC}.evil.test`,
-    `evil.${PUBLIC}`,
-    `${PUBLIC}:8443`,
-    `${PUBLIC}:80`,
-    "localhost",
-    `${PUBLIC},127.0.0.1`,
-  ];
-  const origins = [
-    "https://evil.test",
-    "null",
-    `https://${PUBLIC}.evil.test`,
-    `https://${PUBLIC}:444`,
-    "file://",
-    `https://evil.test#${PUBLIC}`,
-  ];
+  const hosts = words(
+    `evil.test ${PUBLIC}.evil.test evil.${PUBLIC} ${PUBLIC}:8443 ${PUBLIC}:80 localhost ${PUBLIC},127.0.0.1`,
+  );
+  const origins = words(
+    `https://evil.test null https://${PUBLIC}.evil.test https://${PUBLIC}:444 file:// https://evil.test#${PUBLIC}`,
+  );
   return fc.oneof(
     fc.constantFrom(...hosts).map((host): Sent => ({ ...list(loot.mine), headers: { ...bearer(loot.mine), host } })),
     fc.constantFrom(...origins).map((from) => decide(loot.mine, verdict(ref), { ...json, origin: from })),
@@ -248,39 +181,14 @@ const forged = (): fc.Arbitrary<Sent> => {
 const malformed = (): fc.Arbitrary<Sent> => {
   const ref = loot.refs.mine[0]!;
   const bodies = [
-    "",
-    "[]",
-    "null",
-    "{",
-    '{"__proto__":{"ref":"x"}}',
-    `{"ref":${JSON.stringify(ref)}}`,
-    "x".repeat(20_000),
-    JSON.stringify({ ...verdict(ref), note: "n".repeat(17_000) }),
+    ...words(`[] null { {"__proto__":{"ref":"x"}} {"ref":${JSON.stringify(ref)}}`),
+    ...["", "x".repeat(20_000), JSON.stringify({ ...verdict(ref), note: "n".repeat(17_000) })],
   ];
-  const foreign = [
-    ...loot.refs.theirs,
-    ...runs,
-    "best",
-    "look",
-    ref.slice(1),
-    ref.toLowerCase().replace(/^/, "x"),
-    "__proto__",
-    "../best",
-  ];
+  const wrongRefs = [ref.slice(1), `x${ref.toLowerCase()}`, "__proto__", "../best"];
+  const foreign = [...loot.refs.theirs, ...runs, "best", "look", ...wrongRefs];
   const odd = [
-    { approved: "yes" },
-    { approved: null },
-    { pick: "0" },
-    { pick: 1e9 },
-    { pick: -1 },
-    { pick: 0.5 },
-    { name: "" },
-    { name: 7 },
-    { name: ["Eve"] },
-    { name: "\u202e" },
-    { note: {} },
-    { ref: [ref] },
-    { ref: null },
+    ...odds({ approved: ["yes", null], pick: ["0", 1e9, -1, 0.5], name: ["", 7, ["Eve"], "\u202e"] }),
+    ...odds({ note: [{}], ref: [[ref], null] }),
   ];
   return fc.oneof(
     fc
@@ -310,17 +218,7 @@ const malformed = (): fc.Arbitrary<Sent> => {
 /** Comments on what is not the link's, and comments that are none. */
 const foreignComment = (): fc.Arbitrary<Sent> => {
   const ref = loot.refs.mine[0]!;
-  const odd = [
-    { text: "" },
-    { text: 7 },
-    { text: "t".repeat(2001) },
-    { take: 2 },
-    { take: -1 },
-    { take: "0" },
-    { timeMs: -1 },
-    { timeMs: "1" },
-    { name: "" },
-  ];
+  const odd = odds({ text: ["", 7, "t".repeat(2001)], take: [2, -1, "0"], timeMs: [-1, "1"], name: [""] });
   return fc
     .oneof(
       fc.tuple(badToken(), fc.constantFrom(...loot.refs.mine)).map(([token, one]) => decide(token, verdict(one))),

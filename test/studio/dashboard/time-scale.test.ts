@@ -3,13 +3,9 @@ import { expect, test } from "vitest";
 import type { TimelineSpan } from "../../../src/core/view/index.ts";
 import { timeScale } from "../../../src/studio/dashboard/page/run/time-scale.ts";
 
-const span = (phase: TimelineSpan["phase"], from: number, to: number | null) => ({
-  step: "a",
-  attempt: 1,
-  phase,
-  from,
-  to,
-});
+const span = (phase: TimelineSpan["phase"], from: number, to: number | null) => {
+  return { step: "a", attempt: 1, phase, from, to };
+};
 
 test("a wait of hours for a person takes little of the picture; what ran keeps its proportions", () => {
   const hour = 3_600_000;

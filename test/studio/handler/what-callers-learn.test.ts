@@ -7,7 +7,7 @@ import type { CallerDocument } from "../../../src/studio/handler/index.ts";
 import { openAnswering } from "../../support/answering-show.ts";
 import { localShow } from "../../support/local-show.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
-import { byHeader, errorOf, type Served, serve, textUntil } from "./support/served.ts";
+import { byHeader, errorOf, keyed, type Served, serve, textUntil } from "./support/served.ts";
 
 /** What belongs to the operator, as providers, databases and the author's own code say it. */
 const SECRETS = [
@@ -79,12 +79,12 @@ async function learned(
 ): Promise<{ readonly text: string; readonly run: CallerDocument | null }> {
   const quoted = await (await api.post("/api/leaky/quote", { input })).text();
   const { id: quote } = JSON.parse(quoted) as { readonly id?: string };
-  const started = await api.post("/api/leaky/runs", { input, quote }, { headers: { "Idempotency-Key": key } });
+  const started = await api.post("/api/leaky/runs", { input, quote }, keyed(key));
   const text = await started.text();
   if (!started.ok) return { text: quoted + text, run: null };
   const { id } = JSON.parse(text) as CallerDocument;
   const run = await api.until(id);
-  const events = await textUntil(await api.send(`/api/runs/${id}/events`), () => false);
+  const events = await api.events(id);
   const list = await (await api.send("/api/runs")).text();
   return { text: [quoted, text, JSON.stringify(run), events, list].join("\n"), run };
 }
@@ -92,8 +92,11 @@ async function learned(
 /** The answer to the start of a run that is agreed to. */
 async function agreed(own: Served, at: string, key: string): Promise<Response> {
   const { id: quote } = (await (await own.post(`/api/${at}/quote`, { input: {} })).json()) as { readonly id: string };
-  return own.post(`/api/${at}/runs`, { input: {}, quote }, { headers: { "Idempotency-Key": key } });
+  return own.post(`/api/${at}/runs`, { input: {}, quote }, keyed(key));
 }
+
+const toItsEnd = async (own: Served, id: string) =>
+  textUntil(await own.send(`/api/runs/${id}/events`), (text) => /run\.(finished|paused)/.test(text));
 
 const runtime = ["task", "score", "expand"] as const;
 const planned = ["build", "title", "schema"] as const;
@@ -102,10 +105,8 @@ describe("of what code and services say", () => {
   test.each(runtime)("while a run is made (%s), its caller reads that it failed, and nothing else", async (by) => {
     const { text, run } = await learned(`leak-${by}`, { by, words: "" });
     for (const part of PARTS) expect(text).not.toContain(part);
-    expect(run).toMatchObject({
-      status: expect.stringMatching(/failed|partial/),
-      message: expect.stringContaining(run!.id),
-    });
+    const message = expect.stringContaining(run!.id);
+    expect(run).toMatchObject({ status: expect.stringMatching(/failed|partial/), message });
     expect(JSON.stringify((await world.show.show(run!.id)).steps)).toContain("c0ffee");
   });
 
@@ -142,9 +143,7 @@ test("of a provider that refuses the operator's key, callers read that it failed
   const own = serve(show, join(home, "sent"), { pipelines: { drawn } });
   const begun = await agreed(own, "drawn", "1");
   const run = await own.until(((await begun.json()) as CallerDocument).id);
-  const events = await textUntil(await own.send(`/api/runs/${run.id}/events`), (text) =>
-    /run\.(finished|paused)/.test(text),
-  );
+  const events = await toItsEnd(own, run.id);
   for (const part of PARTS) expect(JSON.stringify(run) + events).not.toContain(part);
   expect(run).toMatchObject({ status: "failed", steps: [{ reason: "The service refused the request." }] });
   expect(provider.requests).toHaveLength(1);
@@ -172,12 +171,7 @@ describe("of the service", () => {
     service.fault = { kind: "submit", answer: answer as never, afterWork: false };
     const second = await agreed(own, "still", "2");
     const run = await own.until(((await second.json()) as CallerDocument).id);
-    const read =
-      JSON.stringify(run) +
-      (await textUntil(
-        await own.send(`/api/runs/${run.id}/events`),
-        (text) => text.includes("run.paused") || text.includes("run.finished"),
-      ));
+    const read = JSON.stringify(run) + (await toItsEnd(own, run.id));
     for (const word of ["service.test", "said by the test", "showrunner ", "--", "/v3"])
       expect(read).not.toContain(word);
     expect(run.message).not.toBeNull();
@@ -187,21 +181,15 @@ describe("of the service", () => {
 
 test("what all callers may spend is not said to one of them", async () => {
   const { show, home } = await openAnswering({ spendingCap: "0.15" });
-  const own = serve(show, join(home, "sent"), {
-    pipelines: {
-      two: pipeline("two", {
-        input: z.object({}),
-        build: ({ job }) => ({ all: ["a", "b"].map((name) => job(name, "image-1", { prompt: name })) }),
-      }),
-    },
-    authorize: byHeader({ budget: "5" }),
+  const two = pipeline("two", {
+    input: z.object({}),
+    build: ({ job }) => ({ all: ["a", "b"].map((name) => job(name, "image-1", { prompt: name })) }),
   });
+  const own = serve(show, join(home, "sent"), { pipelines: { two }, authorize: byHeader({ budget: "5" }) });
   const begun = await agreed(own, "two", "1");
   const run = await own.until(((await begun.json()) as CallerDocument).id);
-  expect(run).toMatchObject({
-    status: "paused",
-    message: "This server has reached its spending limit; the operator of this server can continue the run.",
-  });
+  const message = "This server has reached its spending limit; the operator of this server can continue the run.";
+  expect(run).toMatchObject({ status: "paused", message });
   expect(JSON.stringify(run)).not.toContain("0.15");
   await show.close();
 });
@@ -222,14 +210,13 @@ describe("an id that no run can have", () => {
         },
       });
       const own = serve(Object.create(world.show, { journal: { value: journal } }), join(world.folder, "sent"));
+      const media = `/api/media/${id}/${"0".repeat(64)}.png?type=image%2Fpng&ends=9999999999999&mark=x`;
       const answers = [
         await own.send(`/api/runs/${id}`),
         await own.send(`/api/runs/${id}/events`),
         await own.post(`/api/runs/${id}/decisions`, { step: "x", approve: true }),
         await own.post(`/api/runs/${id}/stop`, {}),
-        await own.send(`/api/media/${id}/${"0".repeat(64)}.png?type=image%2Fpng&ends=9999999999999&mark=x`, {
-          as: null,
-        }),
+        await own.send(media, { as: null }),
       ];
       expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
       expect((await own.send(`/api/runs?pipeline=${id}`)).status).toBe(200);

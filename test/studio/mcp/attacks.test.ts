@@ -1,7 +1,6 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -16,24 +15,19 @@ import {
 } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { AGENT_TAG, AgentSession } from "../../../src/studio/mcp/index.ts";
-import { createServer } from "../../../src/studio/mcp/server.ts";
 import { boundedLines } from "../../../src/studio/mcp/transports.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { isFull } from "../../support/sample.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
+import { words } from "../../support/word-list.ts";
 import { agreed } from "./support/agent.ts";
+import { clientOf, poster } from "./support/in-memory.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const BUDGET_MICROS = 100_000;
 const SECRET = "a sentence that only a person may read";
 
-const poster = pipeline("poster", {
-  input: z.object({ subject: z.string().min(1), copies: z.number().int().min(1).max(50).default(1) }),
-  build: ({ input, job }) => ({
-    all: Array.from({ length: input.copies }, (_, n) => job(`p-${n}`, "image-1", { prompt: input.subject, seed: n })),
-  }),
-});
 const voice = pipeline("voice", {
   input: z.object({ sample: file("audio") }),
   build: ({ input, upload }) => ({ sample: upload("sample", input.sample) }),
@@ -69,18 +63,13 @@ beforeAll(async () => {
   before = new Map(await Promise.all(FOREIGN.map(async (id) => [id, (await journal.run(id))!.lastSeq] as const)));
   session = new AgentSession({
     ...{ show, journal, filesDir: join(folder, "files") },
-    pipelines: [poster, voice, film].map((one) => ({
-      name: one.name,
-      pipeline: one,
-      source: { file: join(folder, "none.ts"), exportName: "default" },
-    })),
+    pipelines: [poster, voice, film].map((one) => {
+      return { name: one.name, pipeline: one, source: { file: join(folder, "none.ts"), exportName: "default" } };
+    }),
     ...{ budgetMicros: BUDGET_MICROS, runBudgetMicros: 40_000, allowApprove: true, mayAsk: true },
     log: () => {},
   });
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await createServer(session).connect(ours);
-  client = new Client({ name: "attacker", version: "1" });
-  await client.connect(theirs);
+  client = await clientOf(session);
 });
 afterAll(async () => {
   await session.idle();
@@ -134,12 +123,7 @@ const hostile = fc.oneof(
   }),
   fc.record({
     tool: fc.constantFrom(
-      "run_pipeline",
-      "quote_pipeline",
-      "describe_pipeline",
-      "list_runs",
-      "show_model",
-      "list_pipelines",
+      ...words("run_pipeline quote_pipeline describe_pipeline list_runs show_model list_pipelines"),
     ),
     input: fc.dictionary(
       fc.constantFrom("pipeline", "name", "input", "budget", "run", "max_unquoted", "journal", "key"),
@@ -157,9 +141,7 @@ const request = fc.oneof(
   }),
   fc.record({
     method: fc.constant("resources/read"),
-    params: fc.record({
-      uri: run.map((id) => `showrunner://runs/${id}`),
-    }),
+    params: fc.record({ uri: run.map((id) => `showrunner://runs/${id}`) }),
   }),
   fc.record({
     method: fc.constantFrom("tools/call", "tasks/list", "prompts/get", "resources/read", "__proto__", "constructor"),
@@ -264,11 +246,8 @@ test("lines of any size and cut come through whole, or are refused whole", async
       await new Promise<void>((done) => lines.end(done));
       const short = sizes.filter((size) => size < 100);
       expect(Buffer.concat(passed).toString()).toBe(short.map((size) => `${"x".repeat(size)}\n`).join(""));
-      expect(refused).toEqual(
-        sizes
-          .filter((size) => size >= 100)
-          .map((size) => `A message of ${size + 1} bytes is too long; the limit is 100 bytes.`),
-      );
+      const told = (size: number) => `A message of ${size + 1} bytes is too long; the limit is 100 bytes.`;
+      expect(refused).toEqual(sizes.filter((size) => size >= 100).map(told));
     }),
   );
 });

@@ -38,15 +38,8 @@ test("whether there is a file outside of the folder is not said", async () => {
     expect(one).toContain("the only folder that inputs can read files from");
     expect(other).toBe(one);
   }
-  for (const fine of [
-    join(folder, "own.png"),
-    join(folder, "none.png"),
-    `${folder}/a/../own.png`,
-    "a/b",
-    "16/9",
-    "so ... on",
-  ])
-    expect(await answer(fine), fine).toBe("fine");
+  const inside = ["own.png", "none.png", "a/../own.png"].map((name) => `${folder}/${name}`);
+  for (const fine of [...inside, "a/b", "16/9", "so ... on"]) expect(await answer(fine), fine).toBe("fine");
   symlinkSync(process.cwd(), join(folder, "elsewhere"));
   expect(await answer(`${folder}/elsewhere/../${process.cwd().split("/").at(-1)}`)).toContain("is outside");
   expect(await checkFiles({ name: join(folder, "own.png") }, linked)).toBe(undefined);

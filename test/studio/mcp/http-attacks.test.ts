@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type McpHttp, startHttp } from "../../../src/studio/mcp/transports.ts";
 import { isFull } from "../../support/sample.ts";
+import { words } from "../../support/word-list.ts";
 import { type SessionWorld, sessionWorld } from "./support/in-memory.ts";
 
 const TOKEN = "a-token-that-only-the-agent-has";
@@ -33,12 +34,8 @@ let calls = 0;
 function genuine(): Forged {
   calls += 1;
   const input = { pipeline: "poster", name: `forged-${calls}`, input: { subject: "x" }, quote };
-  const message = {
-    jsonrpc: "2.0",
-    id: calls,
-    method: "tools/call",
-    params: { name: "run_pipeline", arguments: input },
-  };
+  const params = { name: "run_pipeline", arguments: input };
+  const message = { jsonrpc: "2.0", id: calls, method: "tools/call", params };
   return {
     ...{ method: "POST", path: "/mcp", isChunked: false, body: JSON.stringify(message) },
     headers: {
@@ -54,14 +51,8 @@ function send({ method, path, headers, body, isChunked }: Forged): Promise<{ sta
   const { port } = new URL(served.url);
   return new Promise((done, failed) => {
     const length: Record<string, string> = isChunked ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
-    const sending = request({
-      host: "127.0.0.1",
-      port,
-      method,
-      path,
-      headers: { ...length, ...headers },
-      agent: false,
-    });
+    const to = { host: "127.0.0.1", port, method, path };
+    const sending = request({ ...to, headers: { ...length, ...headers }, agent: false });
     sending.on("response", (response) => {
       let text = "";
       response.on("data", (piece) => {
@@ -84,6 +75,9 @@ const header = (name: string, value: string): Change => {
 };
 const without = (name: string): Change => {
   return ({ headers: { [name]: _, ...headers }, ...forged }) => ({ ...forged, headers });
+};
+const sending = (more: Partial<Forged>): Change => {
+  return (forged) => ({ ...forged, ...more });
 };
 const text = fc.string({ unit: fc.constantFrom(..."abcXYZ019-._~:/@[]"), minLength: 1, maxLength: 30 });
 
@@ -113,14 +107,8 @@ const flaw = fc.oneof(
     (token): Change =>
       (forged) => ({ ...without("Authorization")(forged), path: `/mcp?token=${encodeURIComponent(token)}` }),
   ),
-  fc.constantFrom("/", "/mcp/", "/mcp/..", "/MCP", "/mcp?x", "//mcp", "/%6dcp", "/runs").map(
-    (path): Change =>
-      (forged) => ({ ...forged, path }),
-  ),
-  fc.constantFrom("PUT", "PATCH", "OPTIONS", "TRACE").map(
-    (method): Change =>
-      (forged) => ({ ...forged, method }),
-  ),
+  fc.constantFrom(...words("/ /mcp/ /mcp/.. /MCP /mcp?x //mcp /%6dcp /runs")).map((path) => sending({ path })),
+  fc.constantFrom("PUT", "PATCH", "OPTIONS", "TRACE").map((method) => sending({ method })),
   fc
     .constantFrom("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x")
     .map((type) => header("Content-Type", type)),
@@ -136,10 +124,7 @@ const flaw = fc.oneof(
     (cut): Change =>
       (forged) => ({ ...forged, body: forged.body.slice(0, cut + 1) }),
   ),
-  fc.constantFrom('"x"', "5", "null", '{"jsonrpc":"2.0"}').map(
-    (body): Change =>
-      (forged) => ({ ...forged, body }),
-  ),
+  fc.constantFrom('"x"', "5", "null", '{"jsonrpc":"2.0"}').map((body) => sending({ body })),
 );
 
 const FORGED = isFull ? 500 : 60;

@@ -43,8 +43,7 @@ describe("an answer of the person decides nothing and buys nothing", () => {
   ])("%s", async (_what, answer) => {
     const run = await newFilm();
     const client = await clientOf(world.session, () => answer);
-    const answered = await decide(client, run);
-    expect(answered.isError).toBe(true);
+    expect((await decide(client, run)).isError).toBe(true);
     await expectUndecided(run);
   });
 

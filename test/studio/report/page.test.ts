@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Plan } from "../../../src/index.ts";
 import type { PageTimeline, RunCosts, StepDetail } from "../../../src/studio/dashboard/views/document.ts";
+import { words } from "../../support/word-list.ts";
 import { type ReadReport, reportFile, reportOf } from "./support/read-report.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 
@@ -53,19 +54,7 @@ describe("a report", () => {
       isComplete: true,
       media: [{ name: "film" }],
     });
-    for (const own of [
-      "shot-1",
-      "face",
-      "image-1",
-      "video-1",
-      "job_",
-      "asset_",
-      "Harbour",
-      "prompt",
-      "/tmp",
-      "Micros",
-      "usd",
-    ])
+    for (const own of words("shot-1 face image-1 video-1 job_ asset_ Harbour prompt /tmp Micros usd"))
       expect([own, data.includes(own)]).toEqual([own, false]);
     expect(document).not.toContain('id="inlined-run"');
     expect(JSON.parse((await read(true)).data).price).toBe("0.10");

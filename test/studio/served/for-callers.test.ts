@@ -16,6 +16,7 @@ import {
 } from "../../../src/index.ts";
 import { problemFor, refusalFor, stderrReport, Unplannable } from "../../../src/studio/served/index.ts";
 import { isFull } from "../../support/sample.ts";
+import { words } from "../../support/word-list.ts";
 
 /** What no caller may read, as errors say it. */
 const SECRETS = [
@@ -31,12 +32,7 @@ const secret = fc.constantFrom(...SECRETS);
 
 const codes = fc.oneof(
   fc.constantFrom(
-    "UNAUTHORIZED",
-    "INSUFFICIENT_BALANCE",
-    "PERMISSION_DENIED",
-    "RUN_UNKNOWN",
-    "PLAN_PROBLEMS",
-    "INVALID_OPTION",
+    ...words("UNAUTHORIZED INSUFFICIENT_BALANCE PERMISSION_DENIED RUN_UNKNOWN PLAN_PROBLEMS INVALID_OPTION"),
   ),
   secret,
 );
@@ -44,7 +40,14 @@ const refusedByService = fc.tuple(fc.constantFrom(400, 401, 402, 403, 404, 422, 
   ([status, code, message]) =>
     new ApiError(
       {
-        ...{ code: code as never, message, retryable: false, retryAfterMs: null, param: message, replacedBy: message },
+        ...{
+          code: code as never,
+          message,
+          retryable: false,
+          retryAfterMs: null,
+          param: message,
+          replacedBy: message,
+        },
         ...{ details: [{ field: message, message, reason: message }], billing: null },
       } as never,
       { method: "POST", path: message, status, envelope: true, traceId: null },

@@ -41,22 +41,16 @@ export interface Served {
   send(path: string, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   post(path: string, body: unknown, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   start(key: string, input?: unknown, init?: { readonly as?: string; readonly at?: string }): Promise<CallerDocument>;
+  /** The events of a run, as they come until its stream ends. */
+  events(id: string, init?: RequestInit & { readonly as?: string }): Promise<string>;
   /** Waits until a run's status is one of these, or any final status. */
   until(id: string, ...statuses: readonly string[]): Promise<CallerDocument>;
 }
 
 export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerOptions> = {}): Served {
   const defects: unknown[] = [];
-  const pipelines = { still, picked };
-  const authorize = byHeader();
-  const handler = createHandler(show, {
-    pipelines,
-    authorize,
-    prefix: "/api",
-    filesDir,
-    onDefect: (e) => defects.push(e),
-    ...more,
-  });
+  const own = { pipelines: { still, picked }, authorize: byHeader(), prefix: "/api", filesDir };
+  const handler = createHandler(show, { ...own, onDefect: (error) => defects.push(error), ...more });
   const send: Served["send"] = (path, { as = "acme", ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (as !== null) headers.set("Authorization", `Bearer ${as}`);
@@ -67,10 +61,8 @@ export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerO
     return send(path, { ...init, method: "POST", headers, body: JSON.stringify(body) });
   };
   return {
-    handler,
-    defects,
-    send,
-    post,
+    ...{ handler, defects, send, post },
+    events: async (id, init) => textUntil(await send(`/api/runs/${id}/events`, init), () => false),
     async start(key, input = { prompt: "grey" }, { as = "acme", at = "still" } = {}) {
       const headers = { "Idempotency-Key": key };
       const { id: quote } = await quoteOf(await post(`/api/${at}/quote`, { input }, { as }));
@@ -111,6 +103,9 @@ export function eventsIn(text: string): readonly { readonly id: number; readonly
     type: (JSON.parse(data!) as { readonly type: string }).type,
   }));
 }
+
+/** The header by which a repeated request is known. */
+export const keyed = (key: string) => ({ headers: { "Idempotency-Key": key } });
 
 export async function errorOf(response: Response): Promise<{
   readonly code: string;

@@ -4,6 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { type CallToolResult, ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
+import type { LocalService } from "../../../../src/local-service/index.ts";
 import { root, startCli } from "../../../cli/support/cli.ts";
 import { compileCache } from "../../../support/compile-cache.ts";
 import { ownCommand } from "../../../support/own-command.ts";
@@ -54,13 +55,8 @@ function newClient(person?: AgentOptions["person"]): Client {
   return client;
 }
 
-async function overStdio({
-  env,
-  flags = [],
-  cwd = emptyFolder(),
-  folder = PIPELINES,
-  person,
-}: AgentOptions): Promise<Agent> {
+async function overStdio(options: AgentOptions): Promise<Agent> {
+  const { env, flags = [], cwd = newFolder(), folder = PIPELINES, person } = options;
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [ownCommand, "mcp", folder, ...flags],
@@ -77,7 +73,7 @@ async function overStdio({
   return agent(client, { cwd, stderr: () => said, end: async () => {} });
 }
 
-export async function serveHttp({ env, flags = [], cwd = emptyFolder() }: AgentOptions) {
+export async function serveHttp({ env, flags = [], cwd = newFolder() }: AgentOptions) {
   const { child, end } = startCli(["mcp", PIPELINES, "--http", "--port", "0", "--json", ...flags], { cwd, env });
   const [said] = await Promise.race([
     once(child.stdout!, "data"),
@@ -115,14 +111,8 @@ function agent(
     await client.close();
     await end();
   };
-  return {
-    client,
-    cwd,
-    stderr,
-    call: (tool, input) => callAgreed(client, tool, input),
-    hangUp,
-    [Symbol.asyncDispose]: hangUp,
-  };
+  const call: Agent["call"] = (tool, input) => callAgreed(client, tool, input);
+  return { client, cwd, stderr, call, hangUp, [Symbol.asyncDispose]: hangUp };
 }
 
 /** Calls a tool like an agent: a run is first priced, and then started with the quote. */
@@ -142,14 +132,17 @@ export async function call(client: Client, tool: string, input: Record<string, u
   const result = (await client.callTool({ name: tool, arguments: input })) as CallToolResult;
   const text = result.content.flatMap((one) => (one.type === "text" ? [one.text] : [])).join("\n");
   const json = result.isError !== true && text.startsWith("{") ? JSON.parse(text) : null;
-  return {
-    isError: result.isError === true,
-    text,
-    json: json ?? (text.startsWith("[") ? JSON.parse(text) : null),
-    content: result.content,
-  };
+  const list = text.startsWith("[") ? JSON.parse(text) : null;
+  return { isError: result.isError === true, text, json: json ?? list, content: result.content };
 }
 
-function emptyFolder(): string {
-  return newFolder();
+/** The variables by which the command finds a service. */
+export const envOf = ({ baseUrl, apiKey }: Pick<LocalService, "baseUrl" | "apiKey">): Record<string, string> => {
+  return { SHOWRUNNER_BASE_URL: baseUrl, SHOWRUNNER_API_KEY: apiKey };
+};
+
+/** Starts the portrait, and settles once it waits for a decision. */
+export async function waitingFace(one: Agent): Promise<Answer> {
+  await one.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
+  return one.call("wait_for_run", { run: "agent-face" });
 }
