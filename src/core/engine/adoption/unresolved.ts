@@ -64,7 +64,10 @@ interface ListedJob {
   readonly idempotencyKey: string | null;
 }
 
-/** Returns null if the job has another idempotency key, which proves that another request created it. */
+/**
+ * Returns how well a job matches an unanswered request. Null means that the job has another idempotency key, so another
+ * request created it.
+ */
 export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob): JobMatch | null {
   if (job.jobId === namedJobId || job.idempotencyKey === key) return "key";
   if (job.idempotencyKey !== null) return null;
@@ -157,7 +160,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed;
 }
 
-/** Returns null if the unanswered request created no job, and undefined if this is uncertain. */
+/** Returns the job that an unanswered request created; null if it created none, and undefined if this is uncertain. */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
