@@ -87,7 +87,7 @@ export interface DriveOptions {
   readonly tools: DriveTools;
   /** How long the lease lasts if the process no longer renews it, in milliseconds. */
   readonly leaseMs: number;
-  /** False if the inbox was empty when the lease was taken. */
+  /** True if the inbox may contain messages; false if it was empty when the lease was taken. */
   readonly hasMail: boolean;
   /** Aborted to stop gracefully: nothing new is submitted, and requests in progress are awaited. */
   readonly stop: AbortSignal;

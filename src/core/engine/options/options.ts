@@ -77,7 +77,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How this process's API requests take turns, so that a large run does not block small ones. Default: by run.
+   * How this process's API requests take turns, so that a large run does not block small ones. Default: all runs get
+   * equal shares.
    */
   readonly turns?: TurnsOption | undefined;
   /** How long an unanswered request may be retried, in milliseconds: a whole number above 0. Default 24 h. */
