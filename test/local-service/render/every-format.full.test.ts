@@ -24,7 +24,7 @@ test.each(["png", "jpeg", "webp", "gif", "avif"] as const)("a film begins on a s
   const result = await render(out, { kind: "video", input: shot, media: { start_image: [input(name)] } });
   expect(result).toMatchObject({ width: 540, height: 360, durationMs: 250 });
   const [first] = await readFrames(path(out), [0]);
-  expect(difference(first!, await readPicture(path("png"), 540, 360))).toBeLessThan(6);
+  expect(difference(first, await readPicture(path("png"), 540, 360))).toBeLessThan(6);
 });
 
 test.each(SOUNDS)("an avatar speaks a sound in %s, as long as it is", async (name) => {
@@ -36,7 +36,7 @@ test.each(SOUNDS)("an avatar speaks a sound in %s, as long as it is", async (nam
   expect(Math.abs((result.durationMs ?? 0) - 1000)).toBeLessThan(50);
   const [loud, loudest] = await readFrames(path(out), [1, 6]);
   // Its mouth, or the level in its place, moves with what it says.
-  expect(difference(loud!, loudest!)).toBeGreaterThan(0.1);
+  expect(difference(loud, loudest)).toBeGreaterThan(0.1);
   expect((await readTracks(path(out))).map(({ codec }) => codec)).toEqual(["avc", "aac"]);
 });
 
@@ -75,8 +75,8 @@ test("the sound of a WebM stays with its film, whose pictures nothing here decod
   const tracks = await readTracks(path("heard.mp4"));
   expect(tracks.map(({ codec }) => codec)).toEqual(["avc", "aac"]);
   const [middle] = await readFrames(path("heard.mp4"), [2]);
-  const grey = { ...middle!, rgba: middle!.rgba.map((_, i) => (i % 4 === 3 ? 255 : 128)) };
-  expect(difference(middle!, grey)).toBeLessThan(4);
+  const grey = { ...middle, rgba: middle.rgba.map((_, i) => (i % 4 === 3 ? 255 : 128)) };
+  expect(difference(middle, grey)).toBeLessThan(4);
 });
 
 test.each(["wav", "mp3", "flac", "ogg", "vorbis"] as const)("a sound in %s is decoded whole", async (name) => {

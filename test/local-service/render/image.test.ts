@@ -29,10 +29,8 @@ describe("an image", () => {
     ["1:1", "1K", 1024, 1024],
     ["4:3", "2K", 2368, 1776],
   ])("of %s at %s is %i by %i pixels, measured", async (aspect_ratio, resolution, width, height) => {
-    const result = await render(`size-${resolution}.png`, {
-      kind: "image",
-      input: { prompt: "a cat", aspect_ratio, resolution },
-    });
+    const input = { prompt: "a cat", aspect_ratio, resolution };
+    const result = await render(`size-${resolution}.png`, { kind: "image", input });
     expect(result).toMatchObject({ contentType: "image/png", width, height, durationMs: null, fps: null, voice: null });
     expect(result.sizeBytes).toBe((await readFile(path(`size-${resolution}.png`))).length);
   });
@@ -41,11 +39,8 @@ describe("an image", () => {
     ["jpeg", "image/jpeg"],
     ["webp", "image/webp"],
   ])("comes as %s when asked", async (output_format, contentType) => {
-    const result = await render(`format.${output_format}`, {
-      kind: "image",
-      input: { prompt: "a red car", output_format },
-    });
-    expect(result.contentType).toBe(contentType);
+    const input = { prompt: "a red car", output_format };
+    expect(await render(`format.${output_format}`, { kind: "image", input })).toMatchObject({ contentType });
   });
 
   test("of a person has lips where an avatar will look for them", async () => {
@@ -64,10 +59,12 @@ describe("an image", () => {
     const input = { prompt: "snowy forest", aspect_ratio: "16:9" };
     await render("plain.png", { kind: "image", input });
     await render("blended.png", { kind: "image", input, media: { images: [media("reference.png", "image/png")] } });
-    const [reference, plain, blended] = await Promise.all(
-      ["reference", "plain", "blended"].map((n) => readPicture(path(`${n}.png`), 640, 360)),
-    );
-    if (!reference || !plain || !blended) throw new Error("three pictures were made");
+    const pictureOf = (name: string) => readPicture(path(`${name}.png`), 640, 360);
+    const [reference, plain, blended] = await Promise.all([
+      pictureOf("reference"),
+      pictureOf("plain"),
+      pictureOf("blended"),
+    ]);
     const left = { left: 0, top: 0, right: 0.3, bottom: 0.8 };
     const right = { left: 0.8, top: 0, right: 1, bottom: 0.8 };
     expect(difference(blended, plain, left)).toBeGreaterThan(2 * difference(blended, reference, left));

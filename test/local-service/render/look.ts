@@ -29,7 +29,10 @@ export async function readPicture(path: string, width: number, height: number): 
 }
 
 /** Decodes the frames of an MP4 at the given positions; negative positions count from the end. */
-export async function readFrames(path: string, positions: readonly number[]): Promise<Picture[]> {
+export async function readFrames<const P extends readonly number[]>(
+  path: string,
+  positions: P,
+): Promise<{ [At in keyof P]: Picture }> {
   using input = new Input({ source: new BufferSource(await readFile(path)), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
   const config = await track?.getDecoderConfig();
@@ -50,7 +53,7 @@ export async function readFrames(path: string, positions: readonly number[]): Pr
     const picture = found.get(position);
     if (picture === undefined) throw new Error(`${path} has no frame ${position}`);
     return picture;
-  });
+  }) as { [At in keyof P]: Picture };
 }
 
 /** Mean difference of the colour channels, 0 (same) to 255, in the region or everywhere. */

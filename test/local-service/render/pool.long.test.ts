@@ -4,7 +4,7 @@ import { createRenderer } from "../../../src/local-service/render/index.ts";
 import { WorkerPool } from "../../../src/local-service/render/pool.ts";
 import { openBench } from "./bench.ts";
 
-const { render, request, path, folder } = await openBench();
+const { render, request, path, folder, media } = await openBench();
 const film = { prompt: "hills", resolution: "720p", aspect_ratio: "16:9", duration_ms: 15_000 };
 
 describe("the pool of render workers", () => {
@@ -13,9 +13,7 @@ describe("the pool of render workers", () => {
     const started: { terminate(): Promise<number> }[] = [];
     const dying = pool.run(
       { type: "render", request: request("dead.mp4", { kind: "video", input: film }), tempPath: path("dead.part") },
-      {
-        onProgress: () => void started[0]?.terminate(),
-      },
+      { onProgress: () => void started[0]?.terminate() },
     );
     await expect(dying).rejects.toMatchObject({ code: "RENDER_WORKER_LOST" });
     await writeFile(path("words.txt"), "words");
@@ -26,16 +24,12 @@ describe("the pool of render workers", () => {
 
   test("an abort stops the work, leaves no file behind, and the renderer goes on", async () => {
     const stop = new AbortController();
-    const aborted = render(
-      "stopped.mp4",
-      { kind: "video", input: film },
-      { signal: stop.signal, onProgress: () => stop.abort() },
-    );
+    const options = { signal: stop.signal, onProgress: () => stop.abort() };
+    const aborted = render("stopped.mp4", { kind: "video", input: film }, options);
     await expect(aborted).rejects.toMatchObject({ code: "RENDER_ABORTED" });
     expect((await readdir(folder)).filter((name) => name.startsWith("stopped"))).toEqual([]);
-    expect(await render("after.png", { kind: "image", input: { prompt: "a cat" } })).toMatchObject({
-      contentType: "image/png",
-    });
+    const after = await render("after.png", { kind: "image", input: { prompt: "a cat" } });
+    expect(after).toMatchObject({ contentType: "image/png" });
   });
 
   test("a task that takes longer than it may is ended, and the next one is served", async () => {
@@ -58,10 +52,9 @@ describe("the pool of render workers", () => {
   test("a waiting request can be aborted without touching the one under way", async () => {
     const renderer = createRenderer({ workers: 1 });
     const stop = new AbortController();
-    const first = renderer.render(request("first.png", { kind: "image", input: { prompt: "a dog" } }));
-    const second = renderer.render(request("second.png", { kind: "image", input: { prompt: "a dog" } }), {
-      signal: stop.signal,
-    });
+    const dog = { kind: "image", input: { prompt: "a dog" } } as const;
+    const first = renderer.render(request("first.png", dog));
+    const second = renderer.render(request("second.png", dog), { signal: stop.signal });
     stop.abort();
     await expect(second).rejects.toMatchObject({ code: "RENDER_ABORTED" });
     expect(await first).toMatchObject({ contentType: "image/png" });
@@ -69,13 +62,9 @@ describe("the pool of render workers", () => {
   });
 
   test("a failed request leaves the worker usable and no file", async () => {
-    await expect(
-      render("bad.png", {
-        kind: "image",
-        input: { prompt: "x" },
-        media: { images: [{ path: path("absent"), contentType: "image/png", width: 1, height: 1, durationMs: null }] },
-      }),
-    ).rejects.toMatchObject({ name: "RenderError" });
+    const images = [{ ...media("absent", "image/png"), width: 1, height: 1 }];
+    const bad = render("bad.png", { kind: "image", input: { prompt: "x" }, media: { images } });
+    await expect(bad).rejects.toMatchObject({ name: "RenderError" });
     expect((await readdir(folder)).filter((name) => name.startsWith("bad"))).toEqual([]);
   });
 
@@ -94,8 +83,7 @@ describe("the pool of render workers", () => {
       onProgress: () => void renderer.close(),
     });
     await expect(running).rejects.toMatchObject({ code: "RENDER_ABORTED" });
-    await expect(renderer.render(request("late.png", { kind: "image" }))).rejects.toMatchObject({
-      code: "RENDER_ABORTED",
-    });
+    const late = renderer.render(request("late.png", { kind: "image" }));
+    await expect(late).rejects.toMatchObject({ code: "RENDER_ABORTED" });
   });
 });
