@@ -9,10 +9,7 @@ export function declaredOf(provider: string): DeclaredProvider {
   return own(DECLARED, provider) ?? {};
 }
 
-/**
- * Returns how Showrunner avoids executing a request twice. An idempotency key is used only if the work can be polled
- * later.
- */
+/** Returns what can be guaranteed for a request. An idempotency key helps only if the work is polled later. */
 export function providerPromise(of: {
   readonly provider: string;
   readonly isFindable: boolean;
@@ -33,7 +30,7 @@ export function chargedMicros(provider: string, metadata: unknown): number | nul
 /** The HTTP response to a status request, before the AI SDK package interprets it. */
 export interface StatusReply {
   readonly httpStatus: number | null;
-  /** The body as parsed JSON; undefined if it is not JSON or exceeds the size limit for status responses. */
+  /** Undefined if the response is not JSON or exceeds the size limit for status responses. */
   readonly body: unknown;
 }
 
@@ -100,7 +97,7 @@ function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
 }
 
 /**
- * Errors from fal's queue that show that a job has ended. Other errors, such as `internal_error`, may concern only the
+ * Errors from fal's queue that mean that the job has ended. Others, such as `internal_error`, may concern only the
  * status request.
  */
 const FAL_ENDS: ReadonlySet<unknown> = new Set([

@@ -26,9 +26,7 @@ export async function loadLocalService(): Promise<typeof import("showrunner-loca
   }
 }
 
-/**
- * Makes sure that a home folder is set, because the drawing library looks for fonts there. Some containers have none.
- */
+/** The drawing library looks for fonts in a home folder, which some containers lack. */
 function ensureHome(): void {
   try {
     homedir();

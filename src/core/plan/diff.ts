@@ -39,9 +39,9 @@ export interface FieldChange {
    * or `file`.
    */
   readonly field: string;
-  /** The old value; undefined if the field is new. */
+  /** Undefined if the field is new. */
   readonly before: Json | undefined;
-  /** The new value; undefined if the field was removed. */
+  /** Undefined if the field was removed. */
   readonly after: Json | undefined;
 }
 

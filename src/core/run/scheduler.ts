@@ -172,9 +172,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /**
-   * Makes decisions only for the steps that may be affected. Returns null if one of these decisions affects all steps.
-   */
+  /** Makes decisions only for the steps that may be affected. Returns null if all steps need one. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -336,7 +334,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   );
 }
 
-/** If the step at `path` must wait for the bill of a step in another option, returns that step; otherwise null. */
+/** Returns the unbilled step of another option that the step at `path` must wait for; null if there is none. */
 function unbilledBefore(state: RunState, path: string): string | null {
   const gate = secondGate(state, path);
   return gate?.is === "open" ? gate.unbilled : null;

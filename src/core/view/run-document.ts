@@ -61,10 +61,7 @@ export function runDocument(
   };
 }
 
-/**
- * Returns the fields that a run's operator document and its caller document share. Messages differ, so they are not
- * included.
- */
+/** Returns the fields that a run's documents for the operator and for callers share. Messages are not among them. */
 export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "message">) {
   return {
     id: run.id,

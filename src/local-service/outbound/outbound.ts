@@ -183,7 +183,7 @@ export interface Outbound {
 }
 
 export interface OutboundOptions extends DestinationRules {
-  /** Maximum time from the name lookup to the end of the response, in milliseconds. */
+  /** Limits the time from the name lookup to the end of the response. */
   readonly timeoutMs: number;
   readonly resolve?: Resolve;
 }

@@ -16,8 +16,11 @@ const lives = Math.ceil(seedCount / 3);
 
 let service: LocalService;
 beforeAll(async () => {
-  const rateLimit = { requests: 1e9, windowMs: 60_000 };
-  service = await startLocalService({ renderer: "stub", balance: 1_000_000, rateLimit });
+  service = await startLocalService({
+    renderer: "stub",
+    balance: 1_000_000,
+    rateLimit: { requests: 1e9, windowMs: 60_000 },
+  });
 });
 afterAll(() => service.close());
 

@@ -29,8 +29,11 @@ const folder = newFolder();
 let serial = 0;
 
 beforeAll(async () => {
-  const rateLimit = { requests: 1e9, windowMs: 60_000 };
-  service = await startLocalService({ renderer: "stub", balance: 1_000_000, rateLimit });
+  service = await startLocalService({
+    renderer: "stub",
+    balance: 1_000_000,
+    rateLimit: { requests: 1e9, windowMs: 60_000 },
+  });
 });
 afterEach(async () => {
   service.faults([]);

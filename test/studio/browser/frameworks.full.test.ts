@@ -32,10 +32,7 @@ const FRAMEWORKS = {
     mount: "createRoot(document.querySelector('main')).render(<StrictMode>{it}</StrictMode>)",
   },
   Preact: {
-    alias: {
-      "react/jsx-runtime": "preact/jsx-runtime",
-      react: "preact/compat",
-    },
+    alias: { "react/jsx-runtime": "preact/jsx-runtime", react: "preact/compat" },
     main: 'import { render } from "preact";',
     mount: "render(it, document.querySelector('main'))",
   },

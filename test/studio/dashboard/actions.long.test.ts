@@ -1,32 +1,27 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import type { Browser, Page, Route } from "playwright-core";
+import type { Route } from "playwright-core";
 import { pipeline } from "showrunner";
-import { type LocalService, startLocalService } from "showrunner-local";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { startLocalService } from "showrunner-local";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { isHolderDead, thisHolder } from "../../../src/core/journal/host.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Pipeline } from "../../../src/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
 import { MockProvider } from "../../support/mock-models.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
-import { type Visit, violations, visit } from "./support/browse.ts";
+import { openDashboard, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
+import { serveDashboard } from "./support/serve.ts";
 
 const fox = (prompt: string) =>
   pipeline("fox", {
     input: z.object({ look: z.string().default("a fox") }),
     build({ input, takes, job }) {
-      const look = takes(
-        "look",
-        models.image,
-        { prompt: input.look, aspect_ratio: "1:1" },
-        { count: 3, choose: "person", message: "Which fox shall be filmed?" },
-      );
+      const ask = { prompt: input.look, aspect_ratio: "1:1" } as const;
+      const message = "Which fox shall be filmed?";
+      const look = takes("look", models.image, ask, { count: 3, choose: "person", message });
       const poster = job("poster", models.image, { prompt, aspect_ratio: "16:9" });
       return { look, poster };
     },
@@ -39,34 +34,16 @@ const plain = pipeline("plain", {
   },
 });
 
-let browser: Browser;
-let service: LocalService;
-let served: Served;
-let seen: Visit;
-let page: Page;
 /** What a run's file holds now. */
 let code: Pipeline | null = null;
-const outDir = newFolder();
 const source = { file: "/nowhere/fox.ts", exportName: "default" };
-
-beforeAll(async () => {
-  service = await startLocalService({ renderer: "stub", balance: 5 });
-  served = await serveDashboard({
-    open: { baseUrl: service.baseUrl, apiKey: service.apiKey },
-    pipelines: [
-      { name: "fox.ts", pipeline: fox("a poster"), source },
-      { name: "plain.ts", pipeline: plain, source: null },
-    ],
-    loadPipeline: async () => code,
-  });
-  browser = await startBrowser();
-  seen = await visit(browser, served);
-  page = seen.page;
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await service?.close();
+const { browser, service, served, seen, page, run } = await openDashboard({
+  balance: 5,
+  pipelines: [
+    { name: "fox.ts", pipeline: fox("a poster"), source },
+    { name: "plain.ts", pipeline: plain, source: null },
+  ],
+  loadPipeline: async () => code,
 });
 
 const pill = (text: string) => page.locator(".title .pill", { hasText: text }).waitFor();
@@ -83,12 +60,14 @@ async function heldAnswer(address: string) {
 
 /** A fox that waits for somebody to choose. */
 async function waitingFox(id: string): Promise<void> {
-  const run = await served.show.run(
-    fox("a poster"),
-    { look: "a red fox" },
-    { id, budget: "2", outDir: join(outDir, id), source },
-  );
-  expect((await run.result()).pause?.reason).toBe("approval");
+  expect((await run(fox("a poster"), { look: "a red fox" }, { id, source })).pause?.reason).toBe("approval");
+}
+
+/** Opens the dialog to run a step again, which says so once it is gone. */
+async function rerunning() {
+  await page.getByRole("button", { name: "Rerun…" }).click();
+  await dialog().getByText("1 step to run").waitFor();
+  return dialog().getByRole("button", { name: "Rerun", exact: true });
 }
 
 test("a pipeline is planned with its prices, mended, and started; a take is picked and the run goes on", async () => {
@@ -118,8 +97,7 @@ test("a pipeline is planned with its prices, mended, and started; a take is pick
   await decision.getByRole("button", { name: "Approve take 2" }).click();
   await pill("succeeded");
   await decision.getByText("Take 2 chosen").waitFor();
-  const report = await served.show.show("from-page");
-  expect(report.status).toBe("succeeded");
+  expect((await served.show.show("from-page")).status).toBe("succeeded");
 });
 
 test("a rejection is noted with its reason, and the run ends without what needed it", async () => {
@@ -164,32 +142,25 @@ test("a run whose code changed says what, and what taking it up costs; nothing i
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();
   await dialog().waitFor({ state: "detached" });
-  await eventually(
-    async () => (await served.show.show("drifted")).steps.find(({ path }) => path === "poster")?.attempts.length,
-  ).toBe(2);
+  const posters = async () => (await served.show.show("drifted")).steps.filter(({ path }) => path === "poster");
+  await eventually(async () => (await posters())[0]?.attempts.length).toBe(2);
   code = null;
 });
 
 test("a step is rerun after its price was shown", async () => {
-  const run = await served.show.run(plain, {}, { id: "again", budget: "2", outDir: join(outDir, "again") });
-  await run.result();
+  await run(plain, {}, { id: "again" });
   const before = (await served.show.show("again")).cost;
   await seen.go("/runs/again?step=still");
-  await page.getByRole("button", { name: "Rerun…" }).click();
-  await dialog().getByText("1 step to run").waitFor();
-  await dialog().getByRole("button", { name: "Rerun", exact: true }).click();
+  await (await rerunning()).click();
   await dialog().waitFor({ state: "detached" });
   await pill("succeeded");
   await eventually(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
 });
 
 test("a yes to a price that is no longer the price is refused with the new quote, and the next yes is to that", async () => {
-  const run = await served.show.run(plain, {}, { id: "twice", budget: "2", outDir: join(outDir, "twice") });
-  await run.result();
+  await run(plain, {}, { id: "twice" });
   await seen.go("/runs/twice?step=still");
-  await page.getByRole("button", { name: "Rerun…" }).click();
-  await dialog().getByText("1 step to run").waitFor();
-  const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
+  const rerun = await rerunning();
   await eventually(() => rerun.isEnabled()).toBe(true);
   await (await served.show.resume("twice", { rerun: ["still"] })).result();
   await rerun.click();
@@ -202,8 +173,7 @@ test("a yes to a price that is no longer the price is refused with the new quote
 });
 
 test("a price that could not be had is asked for again on a click", async () => {
-  const run = await served.show.run(plain, {}, { id: "unpriced", budget: "2", outDir: join(outDir, "unpriced") });
-  await run.result();
+  await run(plain, {}, { id: "unpriced" });
   await seen.go("/runs/unpriced?step=still");
   await page.route("**/resume-preview", (route) => route.abort(), { times: 1 });
   await page.getByRole("button", { name: "Rerun…" }).click();
@@ -218,8 +188,7 @@ test("a price that could not be had is asked for again on a click", async () => 
 });
 
 test("a step's input is edited as a form, priced as it is then, and made again; the history says why", async () => {
-  const run = await served.show.run(plain, {}, { id: "edited", budget: "2", outDir: join(outDir, "edited"), source });
-  await run.result();
+  await run(plain, {}, { id: "edited", source });
   code = plain;
   await seen.go("/runs/edited?step=still");
   // However late the first answer is: what is asked since then is shown.
@@ -254,8 +223,7 @@ test("a step's input is edited as a form, priced as it is then, and made again; 
 
 test("a failed run is offered to be made again where it failed; list and run say the same of how long it took", async () => {
   service.faults([{ kind: "fail_job", prompt: "a lighthouse", retryable: false }]);
-  const run = await served.show.run(plain, {}, { id: "broken", budget: "2", outDir: join(outDir, "broken") });
-  expect((await run.result()).status).toBe("failed");
+  expect((await run(plain, {}, { id: "broken" })).status).toBe("failed");
   service.faults([]);
   await seen.go("/runs/broken");
   await pill("failed");
@@ -273,12 +241,8 @@ test("a failed run is offered to be made again where it failed; list and run say
 test("a run that is short of funds gets some, and goes on", async () => {
   const poor = await startLocalService({ renderer: "stub", balance: 0 });
   await using own = await serveDashboard({ open: { baseUrl: poor.baseUrl, apiKey: poor.apiKey } });
-  const run = await own.show.run(
-    plain,
-    {},
-    { id: "poor", budget: "2", startAnyway: true, outDir: join(outDir, "poor") },
-  );
-  expect((await run.result()).pause?.reason).toBe("funds");
+  const poorRun = await own.show.run(plain, {}, { id: "poor", budget: "2", startAnyway: true, outDir: newFolder() });
+  expect((await poorRun.result()).pause?.reason).toBe("funds");
   await using other = await visit(browser, own);
   await other.go("/runs/poor");
   const address = await other.page.getByRole("link", { name: "Add funds" }).getAttribute("href");
@@ -299,18 +263,13 @@ test("a run is asked to stop, wherever it runs", async () => {
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Stop the run" }).click();
   await dialog().waitFor({ state: "detached" });
-  expect((await served.journal.inbox("endless")).map(({ message }) => message)).toEqual([{ type: "stop" }]);
+  expect(await served.journal.inbox("endless")).toMatchObject([{ message: { type: "stop" } }]);
 });
 
 test("a run that another process drives is not taken from it, and the dialog says who has it", async () => {
-  const run = await served.show.run(fox("a poster"), {}, { id: "held", budget: "2", outDir: join(outDir, "held") });
-  await run.result();
-  const lease = await served.journal.takeLease("held", thisHolder("another"), {
-    at: Date.now(),
-    ttlMs: 600_000,
-    isDead: isHolderDead,
-  });
-  expect(lease.acquired).toBe(true);
+  await run(fox("a poster"), {}, { id: "held" });
+  const lease = { at: Date.now(), ttlMs: 600_000, isDead: isHolderDead };
+  expect((await served.journal.takeLease("held", thisHolder("another"), lease)).acquired).toBe(true);
   await seen.go("/runs/held");
   await page.getByRole("button", { name: "Resume…" }).click();
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();
@@ -361,10 +320,8 @@ test("a run whose process is killed while somebody looks at it turns to interrup
 
 test("a submit that got no answer is resolved by a person, from the jobs that the service lists", async () => {
   await using own = await serveDashboard();
-  const gardener = await plantRun(own.journal, {
-    id: "lost",
-    steps: [{ path: "film", model: "image-1", state: "waiting" }],
-  });
+  const steps = [{ path: "film", model: "image-1", state: "waiting" as const }];
+  const gardener = await plantRun(own.journal, { id: "lost", steps });
   const now = Date.now();
   own.paidService.now = () => now;
   const request = { model: "image-1", input: { prompt: "a film" }, idempotencyKey: "somebody else's" };
@@ -385,9 +342,7 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
   expect(await violations(other.page)).toEqual([]);
   await choice.getByRole("button", { name: "Use this job" }).click();
   await choice.getByText("takes effect when the run is resumed").waitFor();
-  expect((await own.journal.inbox("lost")).map(({ message }) => message)).toEqual([
-    { type: "adopt", step: "film", jobId },
-  ]);
+  expect(await own.journal.inbox("lost")).toMatchObject([{ message: { type: "adopt", step: "film", jobId } }]);
 });
 
 test("of a request to a provider the page says what is known, what stays reserved and what to type; that it made nothing is one click", async () => {
@@ -398,8 +353,7 @@ test("of a request to a provider the page says what is known, what stays reserve
       still: generate("still", provider.image(), { prompt: "a boat" }, { maxCost: "0.05" }),
     }),
   });
-  const run = await served.show.run(still, {}, { id: "lost", budget: "1", outDir: join(outDir, "lost") });
-  await run.result();
+  await run(still, {}, { id: "lost" });
   await seen.go("/runs/lost?step=still");
   await page.getByText("The outcome of a request is unknown").waitFor();
   const known =

@@ -46,10 +46,8 @@ test("a dashboard shows a run that another process makes, from its start to its 
   const headers = { cookie: dashboard.cookie };
   await using list = await streamOf(`${origin}/api/live`, headers);
   await list.next("runs");
-  const run = cli(["run", join(root, "recipes/image-to-video.ts"), "--id", "seen", "--budget", "5"], {
-    cwd,
-    env: service.env,
-  });
+  const args = ["run", join(root, "recipes/image-to-video.ts"), "--id", "seen", "--budget", "5"];
+  const run = cli(args, { cwd, env: service.env });
   await list.next("runs");
   await using stream = await streamOf(`${origin}/api/live?run=seen`, headers);
   const statuses = new Set<string>();

@@ -1,12 +1,8 @@
-import { startLocalService } from "showrunner-local";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
-import { newFolder } from "../../support/temporary-folder.ts";
-import { visit } from "./support/browse.ts";
-import { serveDashboard } from "./support/serve.ts";
+import { openDashboard } from "./support/browse.ts";
 
 const shot = { aspect_ratio: "16:9", duration_ms: 3000 } as const;
 
@@ -24,32 +20,22 @@ const look = pipeline("look", {
   }),
 });
 
+const { service, seen, page, run } = await openDashboard({ balance: 100 });
+
 test("a comparison shows under each take its part, model, cost and time, and says what made nothing and why", async () => {
-  const service = await startLocalService({ renderer: "stub", balance: 100 });
   service.faults([{ kind: "fail_job", prompt: "lost", retryable: false }]);
-  await using served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey } });
-  const outDir = newFolder();
-  const handle = await served.show.run(look, {}, { id: "lighthouse", outDir });
-  expect((await handle.result()).pause?.reason).toBe("approval");
-  const browser = await startBrowser();
-  try {
-    await using seen = await visit(browser, served);
-    const { page } = seen;
-    for (const [path, region] of [
-      ["/review", "The decision"],
-      ["/runs/lighthouse/graph?step=look%2Fpick", "Decision"],
-    ] as const) {
-      await seen.go(path);
-      const shown = page.getByRole("region", { name: region, exact: true });
-      const takes = shown.getByRole("listitem");
-      await takes.filter({ hasText: /plain, video-1, \$0\.\d+, [\d.]+ m?s/ }).waitFor();
-      await takes.filter({ hasText: /large, video-1, upscale-1, \$0\.\d+, [\d.]+ m?s/ }).waitFor();
-      const notMade = shown.getByText("produced nothing to choose");
-      expect(await notMade.count()).toBe(1);
-      expect(await notMade.textContent()).toMatch(/^gone produced nothing to choose \(video-1, .*\): look\/gone\/made/);
-    }
-  } finally {
-    await browser.close();
-    await service.close();
+  expect((await run(look, {}, { id: "lighthouse", budget: "5" })).pause?.reason).toBe("approval");
+  for (const [path, region] of [
+    ["/review", "The decision"],
+    ["/runs/lighthouse/graph?step=look%2Fpick", "Decision"],
+  ] as const) {
+    await seen.go(path);
+    const shown = page.getByRole("region", { name: region, exact: true });
+    const takes = shown.getByRole("listitem");
+    await takes.filter({ hasText: /plain, video-1, \$0\.\d+, [\d.]+ m?s/ }).waitFor();
+    await takes.filter({ hasText: /large, video-1, upscale-1, \$0\.\d+, [\d.]+ m?s/ }).waitFor();
+    const notMade = shown.getByText("produced nothing to choose");
+    expect(await notMade.count()).toBe(1);
+    expect(await notMade.textContent()).toMatch(/^gone produced nothing to choose \(video-1, .*\): look\/gone\/made/);
   }
 });

@@ -4,26 +4,18 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bytesOf, malformed, raw } from "../../support/malformed-requests.ts";
 import { startServed } from "../../support/served-process.ts";
+import { words } from "../../support/word-list.ts";
 
 const REQUESTS = Number(process.env["FUZZ_DASHBOARD_REQUESTS"] ?? 10_000);
 const MEGABYTE = 1024 * 1024;
 const MOST_CPU_MS = 15;
 
 const known = fc.constantFrom(
-  "/",
-  "/api/runs",
-  "/api/runs?limit=x",
-  "/api/runs/night",
-  "/api/runs/night/events?before=%00",
-  "/api/runs/night/step?path=%2e%2e",
-  "/api/runs/night/stop",
-  "/api/runs/night/approve",
-  "/api/runs/%2e%2e%2f/resume",
-  "/api/plan",
-  "/media/night/one/0",
-  "/media/../../etc/passwd/0",
-  "/assets/..%2f..%2fpackage.json",
-  "/?token=x",
+  ...words(`
+  / /api/runs /api/runs?limit=x /api/runs/night /api/runs/night/events?before=%00 /api/runs/night/step?path=%2e%2e
+  /api/runs/night/stop /api/runs/night/approve /api/runs/%2e%2e%2f/resume /api/plan /media/night/one/0
+  /media/../../etc/passwd/0 /assets/..%2f..%2fpackage.json /?token=x
+`),
 );
 
 test(`${REQUESTS} malformed requests to the dashboard get no 5xx and cost little memory and time`, {

@@ -1,44 +1,23 @@
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { type LocalService, startLocalService } from "showrunner-local";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser } from "../../demo/support/browser.ts";
+import { afterAll, expect, test } from "vitest";
+import { listen } from "../../support/listen.ts";
+import { openDashboard } from "./support/browse.ts";
 import { plantRun } from "./support/planted.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
 
 /*
  * A page of another origin in the browser that has the dashboard open: what it tries must neither be readable nor have
  * an effect. Cookies know no ports, so a page on another port of 127.0.0.1 sends the dashboard's along.
  */
 const script = readFileSync(join(import.meta.dirname, "support", "hostile-page.js"), "utf8");
-let browser: Browser;
-let service: LocalService;
-let served: Served;
-let hostile: Server;
-let hostilePort = 0;
-
-beforeAll(async () => {
-  browser = await startBrowser();
-  service = await startLocalService({ renderer: "stub" });
-  served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey } });
-  await plantRun(served.journal, { id: "secret-run", end: "succeeded", steps: [{ path: "one" }] });
-  hostile = createServer((_incoming, answer) => {
-    answer
-      .writeHead(200, { "Content-Type": "text/html" })
-      .end(`<!doctype html><body></body><script>${script}</script>`);
-  });
-  await new Promise<void>((listening) => hostile.listen(0, "127.0.0.1", listening));
-  hostilePort = (hostile.address() as AddressInfo).port;
-});
-afterAll(async () => {
-  await browser.close();
-  hostile.close();
-  await served[Symbol.asyncDispose]();
-  await service.close();
-});
+const { browser, service, served } = await openDashboard({ balance: 25 });
+await plantRun(served.journal, { id: "secret-run", end: "succeeded", steps: [{ path: "one" }] });
+const html = `<!doctype html><body></body><script>${script}</script>`;
+const hostile = await listen(
+  createServer((_, answer) => answer.writeHead(200, { "Content-Type": "text/html" }).end(html)),
+);
+afterAll(() => hostile.close());
 
 interface Target {
   readonly method: string;
@@ -54,6 +33,9 @@ interface Tried {
 
 /** Every endpoint of the service, its operator's side and the dashboard that can be named. */
 async function targetsOf(): Promise<readonly Target[]> {
+  const rules = [{ kind: "delay", delay_ms: 1 }];
+  const wanted = { add: 5, rules, mode: "manual", left: true, name: "stolen", input: { prompt: "x" } };
+  const body = JSON.stringify(wanted);
   const found: Target[] = [];
   const origin = new URL(service.baseUrl).origin;
   for (const prefix of ["/v3", "/_local"]) {
@@ -63,8 +45,6 @@ async function targetsOf(): Promise<readonly Target[]> {
     for (const [path, item] of Object.entries(document.paths)) {
       for (const method of Object.keys(item)) {
         const url = `${origin}${prefix}${path.replaceAll(/\{\w+\}/g, "image-1")}`;
-        const body =
-          '{"add":5,"rules":[{"kind":"delay","delay_ms":1}],"mode":"manual","left":true,"name":"stolen","input":{"prompt":"x"}}';
         if (method === "get" || method === "post") found.push({ method: method.toUpperCase(), url, body });
       }
     }
@@ -85,14 +65,8 @@ async function stateOf(): Promise<unknown> {
   const listed = (await keys.json()) as { readonly data: readonly { readonly key_id: string }[] };
   const { jobs_created, wallets } = service.stats();
   const inbox = await served.journal.inbox("secret-run");
-  return {
-    keys: listed.data.map(({ key_id }) => key_id),
-    mode,
-    faults: await read("/_local/faults"),
-    jobs_created,
-    wallets,
-    inbox,
-  };
+  const faults = await read("/_local/faults");
+  return { keys: listed.data.map(({ key_id }) => key_id), mode, faults, jobs_created, wallets, inbox };
 }
 
 /** What the documents of the API say to everyone, and nothing else, may be read. */
@@ -101,11 +75,11 @@ const isPublic = (url: string) => /\/v3\/(openapi\.json|webhooks\/public-key)$/.
 async function assaultFrom(host: string, targets: readonly Target[]): Promise<readonly Tried[]> {
   const context = await browser.newContext();
   try {
-    const victim: Page = await context.newPage();
+    const victim = await context.newPage();
     await victim.goto(served.dashboard.url);
     await victim.getByRole("heading", { level: 1 }).waitFor();
     const page = await context.newPage();
-    await page.goto(`http://${host}:${hostilePort}/`);
+    await page.goto(`http://${host}:${hostile.port}/`);
     return await page.evaluate(`attack(${JSON.stringify(targets)})`);
   } finally {
     await context.close();

@@ -1,16 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page, Route } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page, Route } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { file, pipeline } from "../../../src/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
-import { type Visit, violations, visit } from "./support/browse.ts";
+import { openDashboard, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
 
 const ad = pipeline("ad", {
   input: z.object({
@@ -24,36 +22,18 @@ const ad = pipeline("ad", {
   build({ input, job, upload }) {
     const look = job("look", models.image, { prompt: input.product, aspect_ratio: input.ratio });
     const start_image = input.photo === undefined ? look : upload("photo", input.photo);
-    const video = job("video", models.video, {
-      start_image,
-      prompt: "it turns",
-      aspect_ratio: "16:9",
-      resolution: "720p",
-      duration_ms: 3000,
-    });
-    return { video };
+    const shot = { aspect_ratio: "16:9", resolution: "720p", duration_ms: 3000 } as const;
+    return { video: job("video", models.video, { start_image, prompt: "it turns", ...shot }) };
   },
 });
 
-let browser: Browser;
-let served: Served;
-let seen: Visit;
 const pickedDir = newFolder();
 const photo = join(newFolder(), "our tent.png");
+writeFileSync(photo, PIXEL);
+const pipelines = [{ name: "ad.ts", pipeline: ad, source: null }];
+const { browser, served, seen, page } = await openDashboard({ pipelines, pickedDir });
 
-beforeAll(async () => {
-  writeFileSync(photo, PIXEL);
-  served = await serveDashboard({ pipelines: [{ name: "ad.ts", pipeline: ad, source: null }], pickedDir });
-  browser = await startBrowser();
-  seen = await visit(browser, served);
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-});
-
-const json = async () =>
-  JSON.parse(await seen.page.getByLabel("Input, as JSON").inputValue()) as Record<string, unknown>;
+const json = async () => JSON.parse(await page.getByLabel("Input, as JSON").inputValue()) as Record<string, unknown>;
 
 /** The page answers with prices or says what is wrong. */
 async function price(page: Page): Promise<void> {
@@ -65,7 +45,6 @@ async function price(page: Page): Promise<void> {
 
 describe("the form of a pipeline's input", () => {
   test("and its JSON are one: each shows what is entered in the other", async () => {
-    const { page } = seen;
     await seen.go("/plan");
     const form = page.locator(".input-form");
     await form.getByLabel("product").fill("a copper kettle");
@@ -73,12 +52,8 @@ describe("the form of a pipeline's input", () => {
     await form.getByLabel("ratio").selectOption("16:9");
     await form.getByRole("button", { name: "Add to lines" }).click();
     await form.getByRole("textbox", { name: "lines 1" }).fill("Boils before sunrise");
-    expect(await json()).toMatchObject({
-      product: "a copper kettle",
-      seconds: 5,
-      ratio: "16:9",
-      lines: ["Boils before sunrise"],
-    });
+    const entered = { product: "a copper kettle", seconds: 5, ratio: "16:9", lines: ["Boils before sunrise"] };
+    expect(await json()).toMatchObject(entered);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Input, as JSON").fill('{ "product": "a tent", "lines": ["a", "b"] }');
     expect(await form.getByLabel("product").inputValue()).toBe("a tent");
@@ -94,7 +69,6 @@ describe("the form of a pipeline's input", () => {
   });
 
   test("takes a file from the browser: its path goes into the input, and the plan reads it", async () => {
-    const { page } = seen;
     await seen.go("/plan");
     await page.locator(".input-form").getByLabel("product").fill("a tent");
     await page.getByLabel("Choose a file for photo").setInputFiles(photo);
@@ -108,7 +82,7 @@ describe("the form of a pipeline's input", () => {
   });
 
   const send = (query: string, body: string | Buffer, headers: Record<string, string> = {}) =>
-    seen.page.request.post(`${served.dashboard.origin}/api/files?${query}`, {
+    page.request.post(`${served.dashboard.origin}/api/files?${query}`, {
       headers: { "content-type": "application/octet-stream", origin: served.dashboard.origin, ...headers },
       data: body,
     });
@@ -136,7 +110,7 @@ describe("the form of a pipeline's input", () => {
 /** Holds the next request of the page to this address until it is released. */
 async function held(address: string) {
   const reached = Promise.withResolvers<Route>();
-  await seen.page.route(address, (route) => reached.resolve(route), { times: 1 });
+  await page.route(address, (route) => reached.resolve(route), { times: 1 });
   return { release: async () => (await reached.promise).continue(), reached: reached.promise };
 }
 
@@ -151,15 +125,14 @@ const typesAtOnce = `new MutationObserver((_, observer) => {
 
 describe("nothing that is entered is lost", () => {
   test("in the moment in which the form appears", async () => {
-    await using page = await visit(browser, served);
-    await page.page.addInitScript({ content: typesAtOnce });
-    await page.go("/plan");
-    await price(page.page);
-    expect(await page.page.locator(".input-form").getByLabel("product").inputValue()).toBe("a tent");
+    await using other = await visit(browser, served);
+    await other.page.addInitScript({ content: typesAtOnce });
+    await other.go("/plan");
+    await price(other.page);
+    expect(await other.page.locator(".input-form").getByLabel("product").inputValue()).toBe("a tent");
   });
 
   test("while a file is copied", async () => {
-    const { page } = seen;
     await seen.go("/plan");
     const copy = await held("**/api/files?*");
     await page.getByLabel("Choose a file for photo").setInputFiles(photo);
@@ -171,7 +144,6 @@ describe("nothing that is entered is lost", () => {
   });
 
   test("and a plan of what was entered before is not shown", async () => {
-    const { page } = seen;
     await seen.go("/plan");
     const product = page.locator(".input-form").getByLabel("product");
     await product.fill("a tent");

@@ -1,16 +1,12 @@
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { type LocalService, startLocalService } from "showrunner-local";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { inspect } from "../../../src/film/index.ts";
 import { file, pipeline } from "../../../src/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
 import { ffmpeg } from "../../film/support/ffmpeg.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
-import { type Visit, violations, visit } from "./support/browse.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
+import { openDashboard, violations } from "./support/browse.ts";
 
 let looks = 0;
 /** Refuses what is looked at first. */
@@ -28,30 +24,15 @@ const checked = pipeline("checked", {
 });
 
 const folder = newFolder();
-let browser: Browser;
-let service: LocalService;
-let served: Served;
-let seen: Visit;
-let page: Page;
+const { seen, page, run } = await openDashboard({ balance: 5 });
 
 beforeAll(async () => {
   const [dark, film] = [join(folder, "dark.png"), join(folder, "film.mp4")];
   await ffmpeg("-v", "error", "-f", "lavfi", "-i", "color=black:s=64x64:d=0.1", "-frames:v", "1", dark);
   const blackout = "testsrc2=s=320x180:r=10:d=5,drawbox=c=black:t=fill:enable='between(t,2,4)'";
   await ffmpeg("-v", "error", "-f", "lavfi", "-i", blackout, "-pix_fmt", "yuv420p", film);
-  service = await startLocalService({ renderer: "stub", balance: 5 });
-  served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey } });
-  browser = await startBrowser();
-  seen = await visit(browser, served);
-  page = seen.page;
-  const run = await served.show.run(checked, { dark, film }, { id: "c", outDir: join(folder, "out") });
-  expect((await run.result()).pause?.reason).toBe("approval");
+  expect((await run(checked, { dark, film }, { id: "c" })).pause?.reason).toBe("approval");
 }, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await service?.close();
-});
 
 const refused = (step: string) => page.getByRole("region", { name: `Refused by ${step}` });
 const shot = (name: string) => page.screenshot({ path: join(process.env.SHOTS ?? folder, `${name}.png`) });
@@ -63,9 +44,8 @@ test("a verdict that refused shows its reasons and its frames, on its own step a
     await region.getByText("image 1 is black").waitFor();
     const frame = region.getByRole("img", { name: "lit-frames" });
     await frame.scrollIntoViewIfNeeded();
-    await expect
-      .poll(() => frame.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth))
-      .toBe(64);
+    const width = () => frame.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth);
+    await expect.poll(width).toBe(64);
     await shot(step);
   }
   expect(await violations(page)).toEqual([]);
@@ -73,14 +53,12 @@ test("a verdict that refused shows its reasons and its frames, on its own step a
 
 test("a check that found a stretch of a film shows the frame within it", async () => {
   await seen.go("/runs/c/graph?step=whole");
-  await refused("whole")
-    .getByText(/^it is black from 2 s to 4/)
-    .waitFor();
-  const frame = refused("whole").locator("video");
+  const region = refused("whole");
+  await region.getByText(/^it is black from 2 s to 4/).waitFor();
+  const frame = region.locator("video");
   await frame.scrollIntoViewIfNeeded();
-  await expect
-    .poll(() => frame.evaluate((one) => Math.round((one as unknown as { currentTime: number }).currentTime)))
-    .toBe(3);
+  const at = () => frame.evaluate((one) => Math.round((one as unknown as { currentTime: number }).currentTime));
+  await expect.poll(at).toBe(3);
   await shot("whole");
 });
 

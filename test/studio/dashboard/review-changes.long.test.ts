@@ -1,25 +1,18 @@
-import type { Browser, Page } from "playwright-core";
-import { type LocalService, startLocalService } from "showrunner-local";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
 import { newFolder } from "../../support/temporary-folder.ts";
-import { type Visit, violations, visit } from "./support/browse.ts";
+import { openDashboard, violations } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
 
 /** A picture that a note changes, one that no note changes, and a list of shots that is read. */
 const poster = pipeline("poster", {
   input: z.object({}),
   build({ job, task, approve }) {
-    const still = job(
-      "still",
-      models.image,
-      { prompt: "a lighthouse", aspect_ratio: "1:1" },
-      { revise: ({ prompt }, note) => ({ prompt: `${prompt}, ${note}` }) },
-    );
+    const ask = { prompt: "a lighthouse", aspect_ratio: "1:1" } as const;
+    const still = job("still", models.image, ask, { revise: ({ prompt }, note) => ({ prompt: `${prompt}, ${note}` }) });
     const card = job("card", models.image, { prompt: "a card", images: [still] });
     const plain = job("plain", models.image, { prompt: "a pier", aspect_ratio: "1:1" });
     const shots = task("shots", {}, () => [
@@ -43,28 +36,14 @@ const gated = pipeline("gated", {
   },
 });
 
-let browser: Browser;
-let service: LocalService;
-let served: Served;
-let seen: Visit;
-let page: Page;
+const { served, seen, page, run } = await openDashboard({
+  balance: 5,
+  loadPipeline: async ({ file }) => (file === "/nowhere/gated.ts" ? gated : poster),
+});
 
 beforeAll(async () => {
-  service = await startLocalService({ renderer: "stub", balance: 5 });
-  const loadPipeline = async ({ file }: { readonly file: string }) => (file === "/nowhere/gated.ts" ? gated : poster);
-  served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey }, loadPipeline });
-  browser = await startBrowser();
-  seen = await visit(browser, served);
-  page = seen.page;
-  const outDir = newFolder();
   const source = { file: "/nowhere/poster.ts", exportName: "default" };
-  const run = await served.show.run(poster, {}, { id: "p", budget: "1", outDir, source });
-  expect((await run.result()).pause?.reason).toBe("approval");
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await service?.close();
+  expect((await run(poster, {}, { id: "p", budget: "1", source })).pause?.reason).toBe("approval");
 });
 
 const desk = () => page.getByRole("region", { name: "The decision" });
@@ -81,9 +60,8 @@ const stepOf = async (path: string) => (await served.show.show("p")).steps.find(
 
 async function open(step: string): Promise<void> {
   await seen.go(`/review?run=p&at=p%2F${step}`);
-  await desk()
-    .getByRole("link", { name: `p, ${step}` })
-    .waitFor();
+  const link = desk().getByRole("link", { name: `p, ${step}` });
+  await link.waitFor();
 }
 
 test("a note makes a picture again as its code says: shown, priced, asked for anew, and in the history", async () => {
@@ -147,9 +125,8 @@ test("where no code says what a note changes, that is said, and the same is made
 test("a list of shots is changed before it is approved; what uses it gets the changed one", async () => {
   await open("read");
   // As fields, and whole: nothing of it is hidden in a place that scrolls by itself.
-  const told = desk()
-    .getByRole("definition")
-    .getByText(/^A storm rises/);
+  const definition = desk().getByRole("definition");
+  const told = definition.getByText(/^A storm rises/);
   await told.waitFor();
   expect(await told.evaluate((field) => field.scrollHeight - field.clientHeight)).toBe(0);
   await desk().getByRole("button", { name: "Edit…" }).click();
@@ -192,12 +169,11 @@ test("what does not fit is refused with the reason, and stays to be decided", as
 });
 
 test("a decision that was made while its run was driven resumes it, where it has paused when the decision arrives", async () => {
-  const outDir = newFolder();
   const source = { file: "/nowhere/gated.ts", exportName: "default" };
-  const run = await served.show.run(gated, {}, { id: "q", budget: "1", outDir, source });
+  const running = await served.show.run(gated, {}, { id: "q", budget: "1", outDir: newFolder(), source });
   await page.route("**/api/runs/q/approve", async (route) => {
     gate.resolve("made");
-    expect((await run.result()).pause?.reason).toBe("approval");
+    expect((await running.result()).pause?.reason).toBe("approval");
     await route.continue();
   });
   await seen.go("/review?run=q&at=q%2Ffine");

@@ -1,16 +1,9 @@
-import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { startLocalService } from "showrunner-local";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import type { LocalService } from "../../../src/local-service/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
-import { newFolder } from "../../support/temporary-folder.ts";
-import { visit } from "./support/browse.ts";
+import { openDashboard, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
 
 const ADS = 60;
 
@@ -23,27 +16,14 @@ const ad = pipeline("ad", {
   },
 });
 
-let browser: Browser;
-let service: LocalService;
-let served: Served;
+const { browser, served, run } = await openDashboard({ balance: 100, loadPipeline: async () => ad });
 
 beforeAll(async () => {
-  service = await startLocalService({ renderer: "stub", balance: 100 });
-  const loadPipeline = async () => ad;
-  served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey }, loadPipeline });
-  browser = await startBrowser();
-  const outDir = newFolder();
-  const run = async (n: number) => {
+  const started = async (_: unknown, n: number) => {
     const options = { id: `ad-${n}`, budget: "1", tags: { client: n % 2 === 0 ? "acme" : "north" } };
-    const handle = await served.show.run(ad, { product: `kettle ${n}` }, { ...options, outDir: join(outDir, `${n}`) });
-    expect((await handle.result()).pause?.reason).toBe("approval");
+    expect((await run(ad, { product: `kettle ${n}` }, options)).pause?.reason).toBe("approval");
   };
-  await Promise.all(Array.from({ length: ADS }, (_, n) => run(n)));
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await service?.close();
+  await Promise.all(Array.from({ length: ADS }, started));
 });
 
 test(`${ADS} waiting ads are decided by clicks and keys, one after the other, without a reload and with no choice lost`, async () => {
@@ -56,9 +36,8 @@ test(`${ADS} waiting ads are decided by clicks and keys, one after the other, wi
     await page.getByRole("combobox", { name: "Tag" }).selectOption(`client=${client}`);
     await page.getByText(`${ADS / 2} decisions to make`).waitFor();
     await eventually(() => page.locator(".queue [aria-current]").textContent()).toContain(`client=${client}`);
-    await desk
-      .getByRole("link", { name: `${await page.locator(".queue [aria-current] b").textContent()}, look/pick` })
-      .waitFor();
+    const title = await page.locator(".queue [aria-current] b").textContent();
+    await desk.getByRole("link", { name: `${title}, look/pick` }).waitFor();
   }
   await page.getByRole("combobox", { name: "Tag" }).selectOption("");
   await page.getByText(`${ADS} decisions to make`).waitFor();

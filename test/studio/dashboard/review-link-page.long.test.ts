@@ -1,24 +1,18 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser } from "../../demo/support/browser.ts";
-import { violations, visit } from "./support/browse.ts";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { openDashboard, violations, visit } from "./support/browse.ts";
 import { plantRun } from "./support/planted.ts";
 import { linkTo, plantQuestion } from "./support/review-links.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
 
-let served: Served;
-let browser: Browser;
+const { browser, served } = await openDashboard();
+await plantQuestion(served, "spring-poster", "acme", [10, 40]);
+await plantQuestion(served, "autumn-poster", "acme", [70, 100]);
 
-beforeAll(async () => {
-  served = await serveDashboard();
-  await plantQuestion(served, "spring-poster", "acme", [10, 40]);
-  await plantQuestion(served, "autumn-poster", "acme", [70, 100]);
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-});
+const shot = async (page: Page, name: string) => {
+  const folder = process.env["SCREENSHOTS"];
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+};
 
 test.each(["light", "dark"] as const)(
   "a client opens a link on a phone, picks a take, is told so; all of it accessible (%s)",
@@ -36,8 +30,7 @@ test.each(["light", "dark"] as const)(
     await page.getByRole("heading", { name: "1 decision to make" }).waitFor();
     await page.locator(".shown img").nth(1).waitFor();
     expect(await violations(page)).toEqual([]);
-    if (process.env["SCREENSHOTS"])
-      await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/link-${theme}.png`, fullPage: true });
+    await shot(page, `link-${theme}`);
     await page.getByRole("radio", { name: "Take 2" }).check();
     await page.getByRole("button", { name: "Approve take 2" }).click();
     await page.getByRole("alert").filter({ hasText: "Enter your name first" }).waitFor();
@@ -47,12 +40,10 @@ test.each(["light", "dark"] as const)(
     await page.getByText(/Take 2 approved by Ann Client/).waitFor();
     await page.getByRole("heading", { name: "Nothing to decide" }).waitFor();
     expect(await violations(page)).toEqual([]);
-    if (process.env["SCREENSHOTS"])
-      await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/link-${theme}-done.png`, fullPage: true });
+    await shot(page, `link-${theme}-done`);
     const by = { name: "Ann Client", verified: false, link };
-    expect((await served.journal.inbox(id)).map(({ message }) => message)).toMatchObject([
-      { type: "approve", pick: 1, note: "the warmer one", by },
-    ]);
+    const message = { type: "approve", pick: 1, note: "the warmer one", by };
+    expect(await served.journal.inbox(id)).toMatchObject([{ message }]);
     expect(complaints).toEqual([]);
     // The token goes along as a header, never in an address; nothing of the operator's is loaded.
     const secret = token.split(".")[1]!;
@@ -66,7 +57,7 @@ test.each(["light", "dark"] as const)(
 );
 
 test("a client comments at a time code of a sound, which stands on the page and in the house's journal", async () => {
-  const sound = await served.media.put({ bytes: silence(3) });
+  const sound = await served.media.put({ bytes: Buffer.from(plainWav(3000, 0)) });
   await plantRun(served.journal, {
     id: "jingle",
     steps: [
@@ -89,38 +80,17 @@ test("a client comments at a time code of a sound, which stands on the page and 
   await page.getByText("Ann, take 1, at 1.3 s").waitFor();
   expect(await violations(page)).toEqual([]);
   expect(await page.getByLabel("Note or comment (optional)").inputValue()).toBe("");
-  expect((await served.journal.inbox("jingle")).map(({ message }) => message)).toMatchObject([
-    { type: "comment", step: "fine", comment: { timeMs: 1250, take: { step: "tune", index: 0 } } },
-  ]);
-  if (process.env["SCREENSHOTS"])
-    await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/comment.png`, fullPage: true });
+  const message = { type: "comment", step: "fine", comment: { timeMs: 1250, take: { step: "tune", index: 0 } } };
+  expect(await served.journal.inbox("jingle")).toMatchObject([{ message }]);
+  await shot(page, "comment");
 });
-
-/** A wave file without a sound, of so many seconds. */
-function silence(seconds: number): Buffer {
-  const rate = 8000;
-  const head = Buffer.alloc(44);
-  head.write("RIFF", 0);
-  head.writeUInt32LE(36 + rate * seconds, 4);
-  head.write("WAVEfmt ", 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(rate, 24);
-  head.writeUInt32LE(rate, 28);
-  head.writeUInt16LE(1, 32);
-  head.writeUInt16LE(8, 34);
-  head.write("data", 36);
-  head.writeUInt32LE(rate * seconds, 40);
-  return Buffer.concat([head, Buffer.alloc(rate * seconds, 128)]);
-}
 
 test("the house makes a link in the dashboard, which opens for a client until it is revoked there", async () => {
   await using house = await visit(browser, served);
   await house.page.getByRole("button", { name: "Review links…" }).click();
   await house.page.getByLabel("Runs with this tag").fill("client=acme");
   expect(await violations(house.page)).toEqual([]);
-  if (process.env["SCREENSHOTS"]) await house.page.screenshot({ path: `${process.env["SCREENSHOTS"]}/house.png` });
+  await shot(house.page, "house");
   await house.page.getByRole("button", { name: "Create link" }).click();
   const url = await house.page.getByLabel("Send this address to the client").inputValue();
   await house.page.getByRole("button", { name: "Done" }).click();
@@ -129,10 +99,8 @@ test("the house makes a link in the dashboard, which opens for a client until it
   await page.goto(url);
   await page.getByRole("heading", { name: "Which look for acme?" }).first().waitFor();
   await house.page.getByRole("button", { name: "Review links…" }).click();
-  const row = house.page
-    .getByRole("list", { name: "Valid links" })
-    .getByRole("listitem")
-    .filter({ hasText: "client=acme" });
+  const listed = house.page.getByRole("list", { name: "Valid links" }).getByRole("listitem");
+  const row = listed.filter({ hasText: "client=acme" });
   await row.first().waitFor();
   const others = (await row.count()) - 1;
   await row.first().getByRole("button", { name: "Revoke" }).click();

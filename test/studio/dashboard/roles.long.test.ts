@@ -1,24 +1,13 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBrowser } from "../../demo/support/browser.ts";
+import { describe, expect, test } from "vitest";
+import { words } from "../../support/word-list.ts";
 import { ask as askOf, cookieOf } from "./support/ask.ts";
-import { violations } from "./support/browse.ts";
+import { openDashboard, violations } from "./support/browse.ts";
 import { plantHarbour } from "./support/harbour.ts";
-import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+import { serveDashboard, TOKEN } from "./support/serve.ts";
 
 const viewerToken = "a-token-for-looking-only";
-let served: Served;
-let browser: Browser;
-
-beforeAll(async () => {
-  served = await serveDashboard({ viewerToken, allowHosts: ["studio.test"] });
-  await plantHarbour(served);
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-});
+const { browser, served } = await openDashboard({ viewerToken, allowHosts: ["studio.test"] });
+await plantHarbour(served);
 
 /** Asks with what the address gives, and posts from the dashboard's own origin. */
 async function ask(url: string, path: string, post: string | null = null) {
@@ -30,18 +19,11 @@ async function ask(url: string, path: string, post: string | null = null) {
 }
 
 /** Every route that changes something, as the server knows them. */
-const actions = [
-  "/api/runs/harbour-42/stop",
-  "/api/runs/harbour-42/resume",
-  "/api/runs/harbour-42/approve",
-  "/api/runs/harbour-42/reject",
-  "/api/runs/harbour-42/adopt",
-  "/api/runs/harbour-42/comment",
-  "/api/plan",
-  "/api/runs",
-  "/api/review-links",
-  "/api/review-links/revoke",
-];
+const actions = words(`
+  /api/runs/harbour-42/stop /api/runs/harbour-42/resume /api/runs/harbour-42/approve /api/runs/harbour-42/reject
+  /api/runs/harbour-42/adopt /api/runs/harbour-42/comment /api/plan /api/runs /api/review-links
+  /api/review-links/revoke
+`);
 
 describe("a viewer", () => {
   test("reads everything and is refused every action by the server", async () => {

@@ -1,27 +1,13 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBrowser } from "../../demo/support/browser.ts";
-import { type Visit, violations, visit } from "./support/browse.ts";
+import { describe, expect, test } from "vitest";
+import { openDashboard, type Visit, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantHarbour, plantMany } from "./support/harbour.ts";
 import { doneEvents, plantRun } from "./support/planted.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
+import { serveDashboard } from "./support/serve.ts";
 
-let browser: Browser;
-let served: Served;
-let seen: Visit;
-
-beforeAll(async () => {
-  served = await serveDashboard();
-  await plantHarbour(served);
-  await plantMany(served, 1000);
-  browser = await startBrowser();
-  seen = await visit(browser, served);
-});
-afterAll(async () => {
-  await browser.close();
-  await served[Symbol.asyncDispose]();
-});
+const { browser, served, seen } = await openDashboard();
+await plantHarbour(served);
+await plantMany(served, 1000);
 
 /** Every screen, and what tells that it is there. */
 const screens: readonly (readonly [name: string, path: string, sign: string])[] = [
@@ -122,9 +108,8 @@ describe("a run", () => {
     await page.getByRole("button", { name: /look/ }).click();
     const picture = page.getByRole("complementary").getByRole("img", { name: "look, output 1" });
     await picture.waitFor();
-    await eventually(() =>
-      picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
-    ).toBe(320);
+    const width = () => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth);
+    await eventually(width).toBe(320);
     await page.getByText("a harbour at dusk").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("complementary").waitFor({ state: "detached" });
@@ -157,16 +142,10 @@ describe("a run", () => {
       { path: `shot-${n}/clip`, needs: [`shot-${n}/still`] },
       { path: `shot-${n}/mix`, needs: [`shot-${n}/clip`, `shot-${n}/voice`] },
     ]);
-    const rest = ["titles", "music", "film"].map((path, at) => ({
-      path,
-      needs: at < 2 ? ["script"] : ["titles", "music"],
-    }));
-    const steps = [
-      { path: "script" },
-      ...shots,
-      ...rest,
-      { path: "cut", needs: ["film", ...shots.map(({ path }) => path)] },
-    ];
+    const rest = ["titles", "music"].map((path) => ({ path, needs: ["script"] }));
+    const film = { path: "film", needs: ["titles", "music"] };
+    const cut = { path: "cut", needs: ["film", ...shots.map(({ path }) => path)] };
+    const steps = [{ path: "script" }, ...shots, ...rest, film, cut];
     const pause = { reason: "funds" as const, message: "short" };
     await plantRun(own.journal, { id: "whole", steps, pause });
     await using seen = await visit(browser, own, { width: 1440, height: 900 });
@@ -219,12 +198,8 @@ describe("a run", () => {
     await using own = await serveDashboard();
     const prompt = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u001b[31mred\u202Egnp`;
     const path = `<b onmouseover=alert(1)>step`;
-    await plantRun(own.journal, {
-      id: "html",
-      pipeline: "<i>film",
-      steps: [{ path, prompt, state: "failed" }],
-      end: "failed",
-    });
+    const steps = [{ path, prompt, state: "failed" as const }];
+    await plantRun(own.journal, { id: "html", pipeline: "<i>film", steps, end: "failed" });
     await using seen = await visit(browser, own);
     await seen.go(`/runs/html?step=${encodeURIComponent(path)}`);
     await seen.page.getByText("<img src=x", { exact: false }).first().waitFor();
@@ -232,9 +207,8 @@ describe("a run", () => {
       await seen.go(`/runs/html/${tab}`);
       await seen.page.getByRole("tab", { selected: true }).waitFor();
     }
-    expect(await seen.page.locator("main b[onmouseover], main img[src=x], main i:not(.bar), main script").count()).toBe(
-      0,
-    );
+    const planted = seen.page.locator("main b[onmouseover], main img[src=x], main i:not(.bar), main script");
+    expect(await planted.count()).toBe(0);
     expect(await seen.page.title()).toBe("html · Showrunner");
     expect(seen.complaints).toEqual([]);
   });

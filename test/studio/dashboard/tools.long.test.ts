@@ -1,17 +1,10 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { startLocalService } from "showrunner-local";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { pipeline } from "../../../src/index.ts";
-import type { LocalService } from "../../../src/local-service/index.ts";
-import { startBrowser } from "../../demo/support/browser.ts";
-import { newFolder } from "../../support/temporary-folder.ts";
-import { type Visit, violations, visit } from "./support/browse.ts";
+import { openDashboard, violations } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
-import { type Served, serveDashboard } from "./support/serve.ts";
 
 const ad = pipeline("ad", {
   input: z.object({
@@ -20,60 +13,28 @@ const ad = pipeline("ad", {
     lines: z.array(z.string()).default([]),
   }),
   build({ input, job, takes, approve }) {
-    const look = takes(
-      "look",
-      models.image,
-      { prompt: input.product, aspect_ratio: input.ratio },
-      { count: 3, choose: "person" },
-    );
+    const ask = { prompt: input.product, aspect_ratio: input.ratio };
+    const look = takes("look", models.image, ask, { count: 3, choose: "person" });
     const stills = input.lines.map((line, n) => {
       const still = job(`still-${n + 1}`, models.image, { prompt: line, aspect_ratio: "1:1" });
       return approve(`check-${n + 1}`, still, { message: `Is line ${n + 1} right?` });
     });
-    const video = job("video", models.video, {
-      start_image: look,
-      prompt: "it turns",
-      aspect_ratio: "16:9",
-      resolution: "720p",
-      duration_ms: 3000,
-    });
+    const shot = { aspect_ratio: "16:9", resolution: "720p", duration_ms: 3000 } as const;
+    const video = job("video", models.video, { start_image: look, prompt: "it turns", ...shot });
     return { look, video, stills };
   },
 });
 
-let browser: Browser;
-let service: LocalService;
-let served: Served;
-let seen: Visit;
-const outDir = newFolder();
-
-beforeAll(async () => {
-  service = await startLocalService({ renderer: "stub", balance: 50 });
-  served = await serveDashboard({
-    open: { baseUrl: service.baseUrl, apiKey: service.apiKey },
-    pipelines: [{ name: "ad.ts", pipeline: ad, source: null }],
-  });
-  browser = await startBrowser();
-  seen = await visit(browser, served);
-});
-afterAll(async () => {
-  await browser?.close();
-  await served?.[Symbol.asyncDispose]();
-  await service?.close();
-});
+const pipelines = [{ name: "ad.ts", pipeline: ad, source: null }];
+const { service, served, seen, page, run } = await openDashboard({ balance: 50, pipelines });
 
 async function waiting(id: string, lines: readonly string[]): Promise<void> {
-  const run = await served.show.run(
-    ad,
-    { product: "a kettle", lines: [...lines] },
-    { id, budget: "5", tags: { team: "film", "batch-of": "spots" }, outDir: join(outDir, id) },
-  );
-  expect((await run.result()).pause?.reason).toBe("approval");
+  const options = { id, budget: "5", tags: { team: "film", "batch-of": "spots" } };
+  expect((await run(ad, { product: "a kettle", lines }, options)).pause?.reason).toBe("approval");
 }
 
 describe("a review", () => {
   test("compares takes side by side; keys pick and approve", async () => {
-    const { page } = seen;
     await waiting("by-keys", []);
     await seen.go("/runs/by-keys");
     await page.getByRole("link", { name: "Review", exact: true }).last().click();
@@ -108,7 +69,6 @@ describe("a review", () => {
   });
 
   test("hears a key as soon as the button that it stands for is there", async () => {
-    const { page } = seen;
     await waiting("at-once", []);
     await seen.go("/runs/at-once");
     await page.evaluate(`new MutationObserver((_, observer) => {
@@ -121,7 +81,6 @@ describe("a review", () => {
   });
 
   test("goes from decision to decision; all that only need a yes are approved at once", async () => {
-    const { page } = seen;
     await waiting("many-checks", ["one", "two"]);
     await seen.go("/runs/many-checks");
     await page.getByText("3 decisions to make").waitFor();
@@ -144,7 +103,6 @@ describe("a review", () => {
   });
 
   test("keeps what was chosen and written over a reload, and shows a decision made elsewhere where it stood", async () => {
-    const { page } = seen;
     await waiting("elsewhere", ["one"]);
     await seen.go("/review?run=elsewhere&at=elsewhere%2Flook%2Fpick");
     const desk = page.getByRole("region", { name: "The decision" });
@@ -160,14 +118,9 @@ describe("a review", () => {
     await desk.getByRole("button", { name: "Approve take 2" }).waitFor();
     await desk.getByRole("list", { name: "Comments" }).getByText("the handle is cut off").waitFor();
     expect(await desk.getByPlaceholder("Note (optional)").inputValue()).toBe("warmer");
-    const inbox = (await served.journal.inbox("elsewhere")).map(({ message }) => message);
-    expect(inbox).toMatchObject([
-      {
-        type: "comment",
-        step: "look/pick",
-        comment: { text: "the handle is cut off", take: { step: "look/2", index: 0 } },
-      },
-    ]);
+    const comment = { text: "the handle is cut off", take: { step: "look/2", index: 0 } };
+    const message = { type: "comment", step: "look/pick", comment };
+    expect(await served.journal.inbox("elsewhere")).toMatchObject([{ message }]);
     await served.show.reject("elsewhere", "look/pick", { note: "by the client" });
     await (await served.show.resume("elsewhere", { pipeline: ad })).result();
     await desk.getByText("Already rejected: by the client").waitFor();
@@ -182,7 +135,6 @@ describe("a review", () => {
 
 describe("costs", () => {
   test("of a run are charted charge by charge, and by model", async () => {
-    const { page } = seen;
     await seen.go("/runs/by-keys/costs");
     await page.getByText("Total spent, charge by charge").waitFor();
     expect(await page.getByRole("img", { name: /^Total spent, charge by charge/ }).count()).toBe(1);
@@ -190,7 +142,6 @@ describe("costs", () => {
   });
 
   test("of all runs are summed by day, pipeline, tag and model, and agree with the service", async () => {
-    const { page } = seen;
     await seen.go("/costs");
     await page.getByText("By pipeline").waitFor();
     await page.getByRole("rowheader", { name: "team=film" }).waitFor();
@@ -216,7 +167,6 @@ function namesIn(zip: Buffer): readonly string[] {
 }
 
 test("all results come as one archive, under their names", async () => {
-  const { page } = seen;
   await seen.go("/runs/by-keys/results");
   const [download] = await Promise.all([
     page.waitForEvent("download"),

@@ -1,4 +1,5 @@
 /** What a caller does who wants more than is theirs: runs, money, words and files of others, of the operator and of this machine. */
+
 import { globSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { CallerError, file, pipeline } from "../../../src/index.ts";
 import { localShow } from "../../support/local-show.ts";
 import { isFull } from "../../support/sample.ts";
+import { words } from "../../support/word-list.ts";
 import { byHeader, picked, quoteOf, type Served, serve, still } from "./support/served.ts";
 
 const world = localShow();
@@ -58,27 +60,12 @@ const text = fc.oneof(
   fc.string({ maxLength: 30 }),
   fc.string({ unit: "binary", maxLength: 10 }),
   fc.constantFrom(
-    "",
-    " ",
-    "__proto__",
-    "constructor",
-    "toString",
-    "\u202egnp.x",
-    "\ud800",
-    "a\0b",
-    "%00",
-    "-",
-    "still",
-    "look",
+    ...["", " ", "\u202egnp.x", "\ud800", "a\0b"],
+    ...words("__proto__ constructor toString %00 - still look"),
   ),
   fc.constantFrom(
-    "../../there.png",
-    "there.png",
-    "/etc/passwd",
-    "..\\x",
     "a b/../../there.png",
-    "file:///etc/hosts",
-    "~root/x",
+    ...words("../../there.png there.png /etc/passwd ..\\x file:///etc/hosts ~root/x"),
   ),
   fc.constantFrom("sent", "service", "$HOME", "$(id)", "{{1}}", "' OR 1=1 --", "<script>", "x".repeat(5_000)),
 );
@@ -89,69 +76,24 @@ const money = fc.oneof(
   json,
 );
 const key = fc.oneof(
-  fc.constantFrom(
-    "victim",
-    "waits",
-    "Victim",
-    "victim\t",
-    "victim,other",
-    "a",
-    "=",
-    "customer=victim",
-    "x".repeat(200),
-    "x".repeat(201),
-  ),
+  fc.constantFrom("victim\t", "x".repeat(200), "x".repeat(201)),
+  fc.constantFrom(...words("victim waits Victim victim,other a = customer=victim")),
   fc.string({ minLength: 1, maxLength: 20 }).filter((one) => /^[\x21-\x7e]+$/.test(one)),
 );
 const as = fc.constantFrom(
-  "rival",
-  "rival2",
-  "RIVAL",
-  "victim2",
-  "victim.",
-
-  "customer=victim",
-  "victim,rival",
-  '{"customer":"victim"}',
+  ...words('rival rival2 RIVAL victim2 victim. customer=victim victim,rival {"customer":"victim"}'),
 );
-const at = fc.constantFrom(
-  "still",
-  "picked",
-  "greedy",
-  "runs",
-  "Still",
-  "still%2f",
-  "__proto__",
-  "constructor",
-  "openapi.json",
-);
+const at = fc.constantFrom(...words("still picked greedy runs Still still%2f __proto__ constructor openapi.json"));
 const header = fc.dictionary(
   fc.constantFrom(
-    "X-HTTP-Method-Override",
-    "X-Forwarded-For",
-    "X-Original-URL",
-    "Cookie",
-    "Content-Encoding",
-    "Range",
-    "Origin",
-    "Accept",
-    "Transfer-Encoding",
-    "Expect",
-    "If-None-Match",
+    ...words(`
+    X-HTTP-Method-Override X-Forwarded-For X-Original-URL Cookie Content-Encoding Range Origin Accept
+    Transfer-Encoding Expect If-None-Match
+  `),
   ),
   fc.constantFrom(
-    "GET",
-    "DELETE",
-    "127.0.0.1",
-    `/api/runs/`,
     "a=b; customer=victim",
-    "gzip",
-    "bytes=0-",
-    "null",
-    "*/*",
-    "chunked",
-    "100-continue",
-    "*",
+    ...words("GET DELETE 127.0.0.1 /api/runs/ gzip bytes=0- null */* chunked 100-continue *"),
   ),
   { maxKeys: 3 },
 );
@@ -167,13 +109,8 @@ const attacks: fc.Arbitrary<Attack> = fc.oneof(
       at,
       fc.record(
         {
-          input: fc.oneof(json, fc.constant({ prompt: WORDS })),
-          quote: fc.oneof(text, fc.constant("VICTIM")),
-          budget: money,
-          title: text,
-          agree: text,
-          tags: json,
-          id: text,
+          ...{ input: fc.oneof(json, fc.constant({ prompt: WORDS })), quote: fc.oneof(text, fc.constant("VICTIM")) },
+          ...{ budget: money, title: text, agree: text, tags: json, id: text },
         },
         { requiredKeys: [] },
       ),
@@ -188,26 +125,18 @@ const attacks: fc.Arbitrary<Attack> = fc.oneof(
       as,
       fc.record(
         {
-          name: text,
-          count: json,
-          list: fc.array(json),
+          ...{ name: text, count: json, list: fc.array(json), photo: json, photos: json },
           map: fc.dictionary(text, json, { maxKeys: 4 }),
-          photo: json,
-          photos: json,
         },
         { requiredKeys: [] },
       ),
     )
-    .map(
-      ([as, input]) =>
-        () =>
-          api.post("/api/greedy/quote", { input }, { as }),
-    ),
-  fc.tuple(as, fc.constantFrom("throw", "caller")).map(
-    ([as, name]) =>
-      () =>
-        api.post("/api/greedy/quote", { input: { name } }, { as }),
-  ),
+    .map(([as, input]) => {
+      return () => api.post("/api/greedy/quote", { input }, { as });
+    }),
+  fc.tuple(as, fc.constantFrom("throw", "caller")).map(([as, name]) => {
+    return () => api.post("/api/greedy/quote", { input: { name } }, { as });
+  }),
   // Decisions and stops of a run of somebody else, and of none.
   fc
     .tuple(
@@ -228,9 +157,8 @@ const attacks: fc.Arbitrary<Attack> = fc.oneof(
       as,
       fc.dictionary(fc.constantFrom("limit", "before", "pipeline", "tags", "customer", "tag"), text, { maxKeys: 4 }),
     )
-    .map(([as, query]) => async () => {
-      const response = await api.send(`/api/runs?${new URLSearchParams(query)}`, { as });
-      return response;
+    .map(([as, query]) => {
+      return () => api.send(`/api/runs?${new URLSearchParams(query)}`, { as });
     }),
   // Bodies in other codings, of any type, under headers that proxies believe.
   fc
@@ -238,12 +166,8 @@ const attacks: fc.Arbitrary<Attack> = fc.oneof(
       as,
       header,
       fc.constantFrom(
-        "application/json",
-        "application/json; charset=utf-16",
-        "text/json",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data",
-        "application/json, text/plain",
+        ...["application/json; charset=utf-16", "application/json, text/plain", "application/json", "text/json"],
+        ...["application/x-www-form-urlencoded", "multipart/form-data"],
       ),
       fc.constantFrom<string | Uint8Array<ArrayBuffer>>(
         '{"input":{"prompt":"x"},"input":{"prompt":"y"}}',
@@ -256,33 +180,25 @@ const attacks: fc.Arbitrary<Attack> = fc.oneof(
         "",
       ),
     )
-    .map(
-      ([as, headers, type, body]) =>
-        () =>
-          api.send("/api/still/quote", { as, method: "POST", headers: { ...headers, "Content-Type": type }, body }),
-    ),
+    .map(([as, more, type, body]) => {
+      const headers = { ...more, "Content-Type": type };
+      return () => api.send("/api/still/quote", { as, method: "POST", headers, body });
+    }),
   // Methods and addresses that no route has.
   fc
     .tuple(
       as,
       fc.constantFrom("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"),
       fc.constantFrom(
-        "/api/runs/ID/../../x",
-        "/api//runs/ID",
-        "/api/runs/ID/",
-        "/api/runs/ID;x",
-        "/api/runs/ID%2fevents",
-        "/API/runs/ID",
-        "/api/still/../runs/ID",
-        "/api/media/ID/x.png?type=x&ends=99999999999999&mark=x",
-        "/api/runs/ID/events?after=-1",
+        ...words(`
+        /api/runs/ID/../../x /api//runs/ID /api/runs/ID/ /api/runs/ID;x /api/runs/ID%2fevents /API/runs/ID
+        /api/still/../runs/ID /api/media/ID/x.png?type=x&ends=99999999999999&mark=x /api/runs/ID/events?after=-1
+      `),
       ),
     )
-    .map(
-      ([as, method, path]) =>
-        () =>
-          api.send(path.replace("ID", victim.id), { as, method }),
-    ),
+    .map(([as, method, path]) => {
+      return () => api.send(path.replace("ID", victim.id), { as, method });
+    }),
 );
 
 const ATTACKS = isFull ? 20_000 : 1_500;
@@ -300,17 +216,8 @@ test(`of ${ATTACKS} attacks of hostile callers none learns a word, a file or an 
         const said = `${response.status} ${await response.text()} ${[...response.headers].join(" ")}`;
         expect(said).not.toContain(victim.id);
         expect(said).not.toContain(victim.waits);
-        for (const secret of [
-          world.folder,
-          process.cwd(),
-          world.service.baseUrl,
-          world.service.apiKey,
-          "postgres:",
-          "sk-abc",
-          "ENOENT",
-          "node_modules",
-          "SQLITE",
-        ])
+        const own = [world.folder, process.cwd(), world.service.baseUrl, world.service.apiKey];
+        for (const secret of [...own, ...words("postgres: sk-abc ENOENT node_modules SQLITE")])
           expect(said).not.toContain(secret);
         if (response.status >= 500) expect(said).toMatch(/"code":"(?:INTERNAL|CALLER)"/);
       }
@@ -328,7 +235,6 @@ test(`of ${ATTACKS} attacks of hostile callers none learns a word, a file or an 
     const { spentMicros, heldMicros } = await world.show.spending({ tag: `customer=${tags.customer}` });
     expect(spentMicros + heldMicros).toBeLessThanOrEqual(500_000);
   }
-  expect((await world.show.runs({ tags: { customer: "victim" } })).map(({ runId }) => runId).toSorted()).toEqual(
-    [victim.id, victim.waits].toSorted(),
-  );
+  const theirs = (await world.show.runs({ tags: { customer: "victim" } })).map(({ runId }) => runId);
+  expect(theirs.toSorted()).toEqual([victim.id, victim.waits].toSorted());
 }, 300_000);

@@ -1,9 +1,8 @@
-import type { ElicitResult } from "@modelcontextprotocol/sdk/types.js";
-import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { CallToolResultSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { isFull } from "../../support/sample.ts";
-import { type Agent, type AgentOptions, agreed, connect } from "./support/agent.ts";
+import { type Agent, type AgentOptions, agreed, connect, envOf, waitingFace } from "./support/agent.ts";
 
 let service: LocalService;
 beforeEach(async () => {
@@ -12,11 +11,8 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 const agent = (transport: "stdio" | "http", flags: readonly string[], more: Partial<AgentOptions> = {}) =>
-  connect(transport, {
-    env: { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey },
-    flags,
-    ...more,
-  });
+  connect(transport, { env: envOf(service), flags, ...more });
+const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
 const poster = async ({ client }: Agent, name: string, input: Record<string, unknown>) => {
   return { name: "run_pipeline", arguments: await agreed(client, { pipeline: "poster", name, input }) };
 };
@@ -28,9 +24,8 @@ describe.each(isFull ? (["stdio", "http"] as const) : (["http"] as const))("a ru
     const seen: string[] = [];
     let result: unknown = null;
     await one.client.listTools();
-    const stream = tasks.callToolStream(await poster(one, "kite", { subject: "a red kite" }), CallToolResultSchema, {
-      task: { ttl: 60_000 },
-    });
+    const kite = await poster(one, "kite", { subject: "a red kite" });
+    const stream = tasks.callToolStream(kite, CallToolResultSchema, { task: { ttl: 60_000 } });
     for await (const message of stream) {
       if (message.type === "taskCreated") expect(message.task).toMatchObject({ taskId: "agent-kite", ttl: null });
       if (message.type === "taskStatus") seen.push(message.task.status);
@@ -46,9 +41,7 @@ describe.each(isFull ? (["stdio", "http"] as const) : (["http"] as const))("a ru
   test("that waits for a decision needs input; one that is cancelled submits nothing more", async () => {
     await using one = await agent(transport, ["--budget", "1"]);
     const { tasks } = one.client.experimental;
-    const call = { name: "run_pipeline", arguments: { pipeline: "portrait", name: "face", input: {} } };
-    await one.call("run_pipeline", call.arguments);
-    await one.call("wait_for_run", { run: "agent-face" });
+    await waitingFace(one);
     expect(await tasks.getTask("agent-face")).toMatchObject({ status: "input_required" });
     expect(await tasks.cancelTask("agent-face")).toMatchObject({ status: "cancelled" });
   });
@@ -63,9 +56,8 @@ describe.each(isFull ? (["stdio", "http"] as const) : (["http"] as const))("a ru
     }
     const asTask = { task: { ttl: 1000 } } as const;
     const schema = CallToolResultSchema;
-    await expect(
-      one.client.request({ method: "tools/call", params: { ...(await poster(one, "a", {})), ...asTask } }, schema),
-    ).rejects.toThrow(/subject/);
+    const none = { ...(await poster(one, "a", {})), ...asTask };
+    await expect(one.client.request({ method: "tools/call", params: none }, schema)).rejects.toThrow(/subject/);
     const params = { name: "list_runs", arguments: {}, ...asTask };
     await expect(one.client.request({ method: "tools/call", params }, schema)).rejects.toThrow(/cannot run as a task/);
     expect((await tasks.listTasks()).tasks).toEqual([]);
@@ -82,14 +74,11 @@ describe("the person at the agent's side", () => {
       return accept({ decision: "approve", pick: 2, note: "calmer" });
     };
     await using one = await agent("stdio", ["--budget", "1", "--ask"], { person });
-    await one.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
-    await one.call("wait_for_run", { run: "agent-face" });
-    const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
+    await waitingFace(one);
     const answer = await one.call("approve_step", decision);
     expect(answer.isError, answer.text).toBe(false);
     expect(asked).toEqual(["Run agent-face needs your decision on face/pick. The agent proposes: approve, number 1"]);
-    const ended = (await one.call("wait_for_run", { run: "agent-face" })).json;
-    expect(ended.status).toBe("succeeded");
+    expect((await one.call("wait_for_run", { run: "agent-face" })).json).toMatchObject({ status: "succeeded" });
     expect((await one.call("approve_step", decision)).text).toContain("is not waiting for a decision");
     expect(asked).toHaveLength(1);
   });
@@ -97,17 +86,13 @@ describe("the person at the agent's side", () => {
   test("is not asked without --ask, and a no is an error that changes nothing", async () => {
     const never = () => expect.unreachable("nobody may be asked");
     await using without = await agent("stdio", ["--budget", "1"], { person: never });
-    await without.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
-    await without.call("wait_for_run", { run: "agent-face" });
-    const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
+    await waitingFace(without);
     const refused = await without.call("approve_step", decision);
     expect(refused).toMatchObject({ isError: true });
     expect(refused.text).toContain("show a person what is waiting; they can decide in the terminal or the dashboard");
     await without.hangUp();
-    await using asking = await agent("stdio", ["--budget", "1", "--ask"], {
-      cwd: without.cwd,
-      person: () => ({ action: "decline" }),
-    });
+    const declining = { cwd: without.cwd, person: () => ({ action: "decline" }) as const };
+    await using asking = await agent("stdio", ["--budget", "1", "--ask"], declining);
     expect((await asking.call("approve_step", decision)).text).toContain("was asked and declined");
     expect((await asking.call("run_status", { run: "agent-face" })).json).toMatchObject({ status: "paused" });
   });
@@ -141,9 +126,8 @@ test("every tool says what it answers, and the client checks it", async () => {
     expect(outputSchema, name).toMatchObject({ type: "object" });
     expect(description, name).toMatch(/\.$/);
   }
-  expect(tools.filter(({ execution }) => execution?.taskSupport === "optional").map(({ name }) => name)).toEqual([
-    "run_pipeline",
-  ]);
+  const asTasks = tools.filter(({ execution }) => execution?.taskSupport === "optional");
+  expect(asTasks.map(({ name }) => name)).toEqual(["run_pipeline"]);
   const input = { subject: "a kite" };
   for (const [tool, given] of [
     ["list_pipelines", {}],

@@ -2,13 +2,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
-import { type AgentOptions, connect } from "./support/agent.ts";
+import { words } from "../../support/word-list.ts";
+import { type AgentOptions, connect, envOf, waitingFace } from "./support/agent.ts";
 
 let service: LocalService;
 let env: Record<string, string>;
 beforeEach(async () => {
   service = await startLocalService({ renderer: "stub", balance: 100 });
-  env = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey };
+  env = envOf(service);
 });
 afterEach(() => service.close());
 
@@ -20,15 +21,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     await using one = await agent(transport, ["--budget", "1"]);
     const { tools } = await one.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
-      ...[
-        "approve_step",
-        "describe_pipeline",
-        "list_models",
-        "list_pipelines",
-        "list_runs",
-        "plan_pipeline",
-        "quote_pipeline",
-      ],
+      ...words("approve_step describe_pipeline list_models list_pipelines list_runs plan_pipeline quote_pipeline"),
       ...["resume_run", "run_pipeline", "run_status", "show_media", "show_model", "stop_run", "wait_for_run"],
     ]);
     expect(tools.find(({ name }) => name === "run_pipeline")).toMatchObject({ annotations: { readOnlyHint: false } });
@@ -83,9 +76,8 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect((await one.call("list_models", { search: "image-1" })).json).toMatchObject({
       models: [{ id: "image-1", modality: "image" }],
     });
-    expect((await one.call("show_model", { model: "image-1" })).json).toMatchObject({
-      input_schema: { type: "object" },
-    });
+    const model = { input_schema: { type: "object" } };
+    expect((await one.call("show_model", { model: "image-1" })).json).toMatchObject(model);
     expect((await one.client.getPrompt({ name: "make", arguments: { wish: "a poster" } })).messages).toHaveLength(1);
     expect(existsSync(join(one.cwd, "out", "agent-kite", "posters-1.png"))).toBe(true);
   });
@@ -104,12 +96,9 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(await said("run_status", { run: "agent-none" })).toContain("This run does not exist");
     expect(await said("show_model", { model: "none" })).toContain("`list_models`");
     expect(await said("no_such_tool", {})).toContain("use one of: list_pipelines");
-    await expect(one.client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow(
-      /is not a resource on this server/,
-    );
-    await expect(one.client.readResource({ uri: "showrunner://runs/mine" })).rejects.toThrow(
-      /was not started by an agent/,
-    );
+    const read = (uri: string) => one.client.readResource({ uri });
+    await expect(read("file:///etc/passwd")).rejects.toThrow(/is not a resource on this server/);
+    await expect(read("showrunner://runs/mine")).rejects.toThrow(/was not started by an agent/);
   });
 });
 
@@ -148,11 +137,8 @@ describe("the budget", () => {
   test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming [G28]", async () => {
     service.faults([{ kind: "charge", factor: 2 }]);
     await using one = await agent("stdio", ["--budget", "5", "--run-budget", "0.05"]);
-    const tooMuch = await one.call("run_pipeline", {
-      pipeline: "poster",
-      name: "many",
-      input: { subject: "x", copies: 3 },
-    });
+    const many = { pipeline: "poster", name: "many", input: { subject: "x", copies: 3 } };
+    const tooMuch = await one.call("run_pipeline", many);
     expect(tooMuch.text).toContain("one run can cost at most 0.05");
     expect(tooMuch.text).toContain("for a larger --run-budget");
     await one.call("run_pipeline", { pipeline: "poster", name: "two", input: { subject: "x", copies: 2 } });
@@ -195,15 +181,9 @@ describe("the budget", () => {
 
 test("decisions are made with --allow-approve, and the run goes on", async () => {
   await using one = await agent("stdio", ["--budget", "1", "--allow-approve"]);
-  await one.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
-  const { json } = await one.call("wait_for_run", { run: "agent-face" });
+  const { json } = await waitingFace(one);
   expect(json).toMatchObject({ status: "paused", pause: { reason: "approval" }, waiting: [{ step: "face/pick" }] });
-  const wrong = await one.call("approve_step", {
-    run: "agent-face",
-    step: "face/pick",
-    decision: "approve",
-    pick: 9,
-  });
+  const wrong = await one.call("approve_step", { run: "agent-face", step: "face/pick", decision: "approve", pick: 9 });
   expect(wrong.isError, wrong.text).toBe(true);
   await one.call("approve_step", {
     run: "agent-face",

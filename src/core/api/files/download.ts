@@ -252,10 +252,7 @@ export async function fetchPiece(
   }
 }
 
-/**
- * Sends the request without the credential. Follows redirects to allowed addresses. Returns null after too many
- * redirects.
- */
+/** Sends the request without the credential. Follows redirects to allowed addresses; null after too many of them. */
 async function requested(
   { transport }: HttpContext,
   url: URL,

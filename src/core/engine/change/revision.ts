@@ -346,10 +346,7 @@ interface ResolvedRerun {
   readonly inProgress: readonly RerunRequest[];
 }
 
-/**
- * Returns which steps to rerun. Leaves out steps that an unfinished request already reruns, so that a repeated command
- * reruns nothing twice.
- */
+/** Leaves out steps that an unfinished request already reruns, so that a repeated command reruns nothing twice. */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
   const requested = how.rerun ?? [];

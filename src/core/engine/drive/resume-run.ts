@@ -163,10 +163,7 @@ export async function awaitPauseEnd(
   return false;
 }
 
-/**
- * Returns true if a pause is over: for funds, once the balance is sufficient; for a cap, once its next period has
- * started.
- */
+/** A pause for funds ends once the balance is sufficient, and a pause for a cap when the cap's next period starts. */
 export async function isPauseOver(
   pause: PauseState | null,
   {

@@ -22,10 +22,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/**
- * An output could not be fetched. `came` is the hash of the fetched file if it is not valid; null if no file was
- * fetched.
- */
+/** `came`: the hash of a file that was fetched but is not valid. */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -67,8 +64,7 @@ interface Kept {
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores a provider's outputs. `known` contains the media that earlier attempts stored, by position, and is extended by
- * the media that this call stores.
+ * `known` holds the media that earlier attempts stored, by position. The media that this call stores are added to it.
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,

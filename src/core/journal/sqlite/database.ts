@@ -70,7 +70,7 @@ export class Database {
   }
 }
 
-/** Text as stored in the database. Large text is deflated. */
+/** Large text is stored deflated. */
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;

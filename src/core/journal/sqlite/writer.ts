@@ -8,12 +8,12 @@ export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work inside the transaction. Returns a function to call after the commit. */
+  /** Returns a function that must be called after the commit. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Maximum number of writes in a transaction. Larger transactions would block the event loop for too long. */
+/** Larger transactions would block the event loop for too long. */
 const largestGroup = 256;
 
 /** Writes to the database. Writes requested in the same turn of the event loop share a transaction and an fsync. */
@@ -133,7 +133,7 @@ export interface BusyRetryOptions {
   readonly path: string;
 }
 
-/** How long a call is retried in every turn of the event loop, in milliseconds. After that, retries are delayed. */
+/** Until this time has passed, a call is retried in every turn of the event loop. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;

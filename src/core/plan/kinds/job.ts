@@ -26,7 +26,7 @@ export interface JobDraft extends DraftStepBase {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
   readonly seed: number | null;
-  /** True if an edit set or removed the seed. Planning then assigns no seed. */
+  /** True if an edit set or removed the seed, so that planning adds none. */
   readonly isSeedEdited?: true;
 }
 
@@ -207,10 +207,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 
 export interface BoundInput {
   readonly input: Json;
-  /**
-   * The input with placeholders in place of references. There are several samples if a placeholder can have several
-   * forms.
-   */
+  /** Inputs with placeholders for references. There are several if a placeholder has several possible forms. */
   readonly samples: readonly Json[];
   readonly checkedFields: readonly string[];
 }

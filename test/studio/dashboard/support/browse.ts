@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import type { Served } from "./serve.ts";
+import { startLocalService } from "showrunner-local";
+import { afterAll } from "vitest";
+import type { Pipeline, RunOptions, RunResult } from "../../../../src/index.ts";
+import { startBrowser } from "../../../demo/support/browser.ts";
+import { newFolder } from "../../../support/temporary-folder.ts";
+import { type Served, serveDashboard } from "./serve.ts";
 
 export interface Visit extends AsyncDisposable {
   readonly page: Page;
@@ -42,6 +48,32 @@ export async function visit(browser: Browser, served: Served, options: VisitOpti
     },
     [Symbol.asyncDispose]: () => context.close(),
   };
+}
+
+/** Opens a dashboard in a browser for the tests of a file: on a local service with this balance, or on the fake one. */
+export async function openDashboard({ balance, ...options }: DashboardInBrowser = {}) {
+  const service = balance === undefined ? null : await startLocalService({ renderer: "stub", balance });
+  const open = service && { open: { baseUrl: service.baseUrl, apiKey: service.apiKey } };
+  const served = await serveDashboard({ ...open, ...options });
+  const browser = await startBrowser();
+  const seen = await visit(browser, served);
+  const folder = newFolder();
+  afterAll(async () => {
+    await browser.close();
+    await served[Symbol.asyncDispose]();
+    await service?.close();
+  });
+  /** Runs a pipeline until it ends or pauses. */
+  async function run(pipeline: Pipeline, input: object, options: RunOptions & { readonly id: string }) {
+    const outDir = join(folder, options.id);
+    const handle = await served.show.run(pipeline, input, { budget: "2", outDir, ...options });
+    return (await handle.result()) as RunResult;
+  }
+  return { browser, service: service!, served, seen, page: seen.page, run };
+}
+
+export interface DashboardInBrowser extends NonNullable<Parameters<typeof serveDashboard>[0]> {
+  readonly balance?: number;
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -241,7 +241,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
 interface MeterProps {
   readonly label: string;
   readonly value: number;
-  /** Reserved amount, drawn after `value`. */
+  /** An additional, reserved part. */
   readonly soft?: number;
   readonly most: number;
 }
