@@ -9,7 +9,10 @@ export function declaredOf(provider: string): DeclaredProvider {
   return own(DECLARED, provider) ?? {};
 }
 
-/** Returns what can be guaranteed for a request. An idempotency key helps only if the work is polled later. */
+/**
+ * Returns how Showrunner avoids executing a request twice. An idempotency key is used only if the work can be polled
+ * later.
+ */
 export function providerPromise(of: {
   readonly provider: string;
   readonly isFindable: boolean;
@@ -30,7 +33,7 @@ export function chargedMicros(provider: string, metadata: unknown): number | nul
 /** The HTTP response to a status request, before the AI SDK package interprets it. */
 export interface StatusReply {
   readonly httpStatus: number | null;
-  /** Undefined if the response is not JSON or exceeds the size limit for status responses. */
+  /** The body as parsed JSON; undefined if it is not JSON or exceeds the size limit for status responses. */
   readonly body: unknown;
 }
 
@@ -97,7 +100,7 @@ function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
 }
 
 /**
- * Errors from fal's queue that mean that the job has ended. Others, such as `internal_error`, may concern only the
+ * Errors from fal's queue that show that a job has ended. Other errors, such as `internal_error`, may concern only the
  * status request.
  */
 const FAL_ENDS: ReadonlySet<unknown> = new Set([

@@ -34,7 +34,10 @@ export type AsOf = "3.9" | "today";
 export interface ReplayOption {
   /** Folder written by `showrunner record`. */
   readonly folder: string;
-  /** `fast`: each request moves the job forward. `real`: jobs take as long as when recorded. Default: `fast`. */
+  /**
+   * How fast jobs run. `fast`: each request moves the job forward. `real`: jobs take as long as when recorded. Default:
+   * `fast`.
+   */
   readonly speed?: "fast" | "real";
   /** Whether the local service handles requests that are not recorded. If not, they get a 404. Default: false. */
   readonly orLocal?: boolean;
@@ -76,7 +79,10 @@ export interface LocalServiceOptions {
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
-  /** `real` renders images, videos and speech; `stub` immediately writes tiny valid media. Default: `real`. */
+  /**
+   * How outputs are made. `real` renders images, videos and speech. `stub` immediately writes tiny valid media.
+   * Default: `real`.
+   */
   readonly renderer?: "real" | "stub" | Renderer;
   /** Largest upload, in bytes. Default: 1 GiB. */
   readonly maxUploadBytes?: number;

@@ -88,7 +88,7 @@ const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;
 
-/** `work` reports its progress by calling `say`. */
+/** Waits for `work` and shows its progress, which `work` reports by calling `say`. */
 export async function whileWorking<T>(
   { io, output }: Context,
   first: string,

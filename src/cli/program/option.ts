@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import type { values } from "../input/flag-values.ts";
 
 /**
- * A flag's description and its kind of value. `V` is the type of the value; by default, the flag's syntax determines
+ * A flag's description and its kind of value. `V` is the type of the value. By default, the flag's syntax determines
  * it. `P` is true if the flag always has a value.
  */
 export interface Flag<V = unknown, P extends boolean = boolean> {
@@ -44,7 +44,7 @@ export function choice<const V extends string>(description: string, values: read
   return { description, isGiven: false, adjust: (option) => option.choices(values) };
 }
 
-/** `typed` is what a user would type for the default. */
+/** Gives a flag a default value. `typed` is what a user would type for that value. */
 export function preset<V>(given: string | Flag<V, false>, typed: string): Flag<V, true> {
   const { description, adjust } = typeof given === "string" ? { description: given } : given;
   return {

@@ -60,7 +60,7 @@ export interface OfferedTake {
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Numbers the results as the engine does when it applies a decision. */
+/** Returns the results that a decision offers, numbered as the engine does when it applies the decision. */
 export async function offeredTakes(decision: Decision, about: About): Promise<readonly OfferedTake[]> {
   const found = decision.shows.map(async (show, position): Promise<readonly Shown[]> => {
     const { $ref } = show;

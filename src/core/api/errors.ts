@@ -31,7 +31,7 @@ interface ApiErrorContext {
   readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
 }
 
-/** The service responded with an error, and the allowed retries are used up. */
+/** The service responded with an error. The request was not retried, or its retries failed too. */
 export class ApiError extends ShowrunnerError implements ServiceError {
   readonly code: ServiceErrorCode;
   readonly status: number;

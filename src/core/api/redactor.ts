@@ -9,7 +9,7 @@ export interface Redactor {
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Parts of a response that are nested more deeply are redacted entirely. */
+/** The maximum nesting in a response. Parts that are nested more deeply are redacted entirely. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {

@@ -6,7 +6,7 @@ import type { Logger } from "./redactor.ts";
 export interface RetryPolicy {
   /** Maximum number of failed attempts, not counting 429 responses. Default: 6. */
   readonly maxAttempts: number;
-  /** First delay between attempts, in milliseconds. It doubles after each failure. Default: 500. */
+  /** First delay between attempts, in milliseconds, before jitter. It doubles after each failure. Default: 500. */
   readonly baseDelayMs: number;
   /** Maximum delay in milliseconds, unless the service asks for a longer one. Default: 30,000. */
   readonly maxDelayMs: number;

@@ -156,7 +156,7 @@ const SINGLE = new Set([
   "then",
   "else",
 ]);
-/** Keywords that are removed, because they could refer to other documents. */
+/** Keywords that are removed from schemas. They identify or describe a schema, but do not limit values. */
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 const MAX_NODES = 5_000;

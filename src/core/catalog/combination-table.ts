@@ -47,7 +47,10 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/** Returns a family's rules. A combination table in the schema replaces the built-in rules except `max_sum`. */
+/**
+ * Returns the family rules that apply to a model. A combination table in the model's schema replaces the built-in rules
+ * except `max_sum`.
+ */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
@@ -122,7 +125,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** Returns all rows, nearest first, if the input matches none of them; otherwise an empty list. */
+/** If the input matches no row, returns all rows, closest match first. Otherwise, returns an empty list. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

@@ -36,7 +36,9 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   output(index: IndexBelow<N>): OutputHandle<Y>;
   /** Returns a handle of all outputs, as a list. */
   outputs(): OutputsHandle<Y>;
-  /** Refers to a field of this job's input, so that another step has the same value even after an edit. */
+  /**
+   * Refers to a field of this job's input. A step that uses the reference gets the field's value, even after an edit.
+   */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
@@ -129,8 +131,8 @@ export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Han
   /** Returns a handle of all takes, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of the takes' input, like {@link JobHandle.input}. It does not accept `seed`, because each take
-   * has its own seed.
+   * Refers to a field of the takes' input, like {@link JobHandle.input}. `seed` is not allowed, because each take has
+   * its own seed.
    */
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }

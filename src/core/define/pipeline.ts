@@ -279,7 +279,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Keeps values of the earlier input that the schema would transform a second time. */
+/** Restores the earlier input's values where nothing was changed, because parsing transformed them a second time. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -330,8 +330,8 @@ interface Misnamed {
 }
 
 /**
- * The parts of a zod definition that are read here. They are declared here, because the schema may come from another
- * copy of zod.
+ * The parts of a zod definition that this module reads. They are declared here, because the schema may come from
+ * another copy of zod.
  */
 interface Definition {
   readonly type: string;
@@ -368,7 +368,7 @@ function unknownFields(
 
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** Returns whether no transform applies to this path, so that parsing leaves the value unchanged. */
+/** Returns whether parsing leaves the value unchanged, because the schema has no transform at this path. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;
@@ -414,7 +414,7 @@ export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-/** The names of the methods, one for each kind of step. A kind without a method does not compile. */
+/** The names of the builder methods that add a step of one kind. If a kind has no method, the code does not compile. */
 type MethodName = Exclude<DraftStep["kind"], "pick"> | "choose";
 
 function stepMethods(recorder: Recorder): StepMethods & Pick<StepMethods, MethodName> {

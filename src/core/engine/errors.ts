@@ -59,8 +59,8 @@ export interface Offer {
 
 export interface QuoteRefusal {
   /**
-   * `unknown`: the quote was not issued here. `used`: another run was started with it. `plan`: the plan or input has
-   * changed. `price`: the plan may now cost more than the person agreed to.
+   * `unknown`: the quote was not issued here. `used`: another run was started with it. `expired`: it is no longer
+   * valid. `plan`: the plan or input has changed. `price`: the plan may now cost more than the person agreed to.
    */
   readonly why: "unknown" | "used" | "expired" | "plan" | "price";
   /** The differences from the quoted plan and prices, one per entry. */

@@ -190,7 +190,10 @@ const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/** Holds if the field is given or, with `is`, if its value or schema default is one of these values. */
+/**
+ * The condition holds if the field is set. With `is`, it holds if the field's value, or its schema default, is in the
+ * list.
+ */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {
@@ -210,8 +213,8 @@ const rule = z.discriminatedUnion("kind", [
   /** If the field has a value, it must be one of `values`, ignoring case. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
   /**
-   * The sum of the field `of` over the list's items must not exceed `max`. If an item lacks the field, its schema
-   * default is used.
+   * The values of `of` in the items of the list `field` must not add up to more than `max`. If an item lacks `of`, its
+   * schema default is used.
    */
   z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
 ]);

@@ -23,7 +23,7 @@ export interface DeliveryOutcome {
 
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
-/** Longer ids may not fit into a database index. */
+/** Maximum length of an id. Longer ids may not fit into a database index. */
 const LONGEST_ID = 500;
 
 export function isDeliverable({ id, jobId }: Pick<Delivery, "id" | "jobId">): boolean {

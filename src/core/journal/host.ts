@@ -109,7 +109,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** Returns null if there is no such process, and an empty string if its start time is unknown. */
+/** Returns when a process started: null if there is no such process, and an empty string if the time is unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;

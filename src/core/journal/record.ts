@@ -48,7 +48,10 @@ export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/** A quarter of an hour. In every time zone, midnight is the start of a quarter. */
+/**
+ * Length of the slots in which spending is counted: a quarter of an hour. In every time zone, midnight is the start of
+ * a slot.
+ */
 const SLOT_MS = 900_000;
 
 export function slotOf(at: number): number {
@@ -70,7 +73,10 @@ export interface LedgerMoment {
   readonly mark: number;
 }
 
-/** How a commit changes a field: `cleared` sets it to null, and `marked` sets it to the commit's value. */
+/**
+ * How a commit changes a field: `kept` leaves it unchanged, `cleared` sets it to null, `marked` sets it to the commit's
+ * value, and `markedIfUnset` does so only if it is null.
+ */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
 export interface EntryChange {

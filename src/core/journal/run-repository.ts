@@ -65,8 +65,8 @@ export class RunRepository {
   }
 
   /**
-   * Returns the ids of all runs' jobs, including adopted jobs that their runs have not recorded yet. Ignores such an
-   * adoption by the step `except`.
+   * Returns the ids of all runs' jobs, including adopted jobs that their runs have not recorded yet. `except` is a step
+   * whose unrecorded adoption is ignored.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
@@ -102,7 +102,7 @@ function isUnreadable(error: unknown): boolean {
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
-  /** Null if the plan and terms are still those of the first event. */
+  /** The current plan and terms. Null if they are still those of the first event. */
   readonly planned: RunPlanned | null;
   readonly steps: readonly PackedStep[];
 };
@@ -121,7 +121,10 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** How a process leaves a run. A `parked` run continues at a set time, and an `idle` run when a message arrives. */
+/**
+ * What happens to a run after a commit: the process `continues` to execute it, or leaves it `parked` until a set time
+ * or `idle` until a message arrives.
+ */
 type Leaving = "continues" | "parked" | "idle";
 
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {

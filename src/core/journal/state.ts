@@ -63,7 +63,10 @@ export interface Awaited {
 
 /** One attempt at a step. Fields that do not apply to its kind are null. */
 export interface AttemptState extends Awaited {
-  /** A request to a provider is a `job`; a `try` is a failed call of local code. */
+  /**
+   * `job`: a request to the service or a provider. `chat`: a request to a chat model. `try`: a failed call of local
+   * code.
+   */
   readonly kind: "job" | "chat" | "try";
   readonly n: number;
   phase: JobPhase;
@@ -77,7 +80,7 @@ export interface AttemptState extends Awaited {
   holdMicros: number;
   /** The attempt's quote, or its maximum cost if it has no quote. */
   expectedMicros: number | null;
-  /** Null until the cost is known, and always null for an abandoned attempt. */
+  /** The attempt's cost. Null until it is known, and always null for an abandoned attempt. */
   costMicros: number | null;
   jobId: string | null;
   error: JournalError | null;
@@ -150,7 +153,7 @@ export interface StepState {
   superseded: number;
   onlyIfInputsChanged: boolean;
   upload: StoredCopy | null;
-  /** A task's files, or results reused from an earlier run. */
+  /** A task's files, or outputs reused from an earlier run; otherwise null. A job's own outputs are in its attempts. */
   outputs: OutputState[] | null;
   /** The value that a chat or task returned; undefined until then. */
   value: Json | undefined;
@@ -198,7 +201,7 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** While this is true, an identical request is treated as a repeat. */
+  /** True until the run ends or waits for approval. Until then, an identical request is treated as a repeat. */
   isOpen: boolean;
 }
 
@@ -260,7 +263,7 @@ export function costOf(attempts: readonly AttemptState[]): number {
   return attempts.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Returns what the step cost or, where that is not known, what is reserved for it. */
+/** Returns what the step cost. Where the cost is not known, counts the amount reserved. */
 export function committedOn({ attempts }: StepState): number {
   return attempts.reduce((sum, { money, holdMicros, costMicros }) => {
     return sum + (money === "held" || money === "unconfirmed" ? holdMicros : (costMicros ?? 0));
@@ -280,7 +283,10 @@ export function isStepFinal(status: StepStatus): boolean {
   return stepStates.ended.has(status);
 }
 
-/** Accepts any text, because the status of a row can be `interrupted`. */
+/**
+ * Returns true if a run with this status has ended. Accepts any string, because the status of a row can be
+ * `interrupted`.
+ */
 export function isRunFinal(status: string): boolean {
   return (runStates.ended as ReadonlySet<string>).has(status);
 }

@@ -415,8 +415,11 @@ export interface SpendingCap extends SpendingScope {
 
 /** Limits on the account's money that a commit must not exceed. */
 export interface SpendingGuard {
-  /** Caps for a tag that the run lacks are ignored. */
+  /** Spending caps to check. Caps for a tag that the run lacks are ignored. */
   readonly caps: readonly SpendingCap[];
-  /** `mark`: the {@link AccountTotals.mark} that was read before the balance. */
+  /**
+   * The wallet's balance and its floor, with the {@link AccountTotals.mark} that was read before the balance. Null if
+   * no floor applies.
+   */
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }

@@ -48,7 +48,8 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the hosted service that the options select, otherwise the one in the environment; null for the local service.
+ * Returns the hosted service that the options select. If they select none, returns the one that the environment
+ * selects. Null means the local service.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;
@@ -94,8 +95,8 @@ export function outputsLiveMs(baseUrl: string): number {
 }
 
 /**
- * Returns the address that was probably meant: the given one cut off after its version, or with `/v3` added if it has
- * none. Null if the address already ends in a version.
+ * Returns the address that was probably meant: the given address cut off after its version, or with `/v3` added if it
+ * has no version. Null if the address already ends in a version.
  */
 export function likelyAddress(href: string): string | null {
   const given = href.replace(/\/+$/, "");
@@ -107,7 +108,10 @@ function sameAddress(a: string, b: string): boolean {
   return a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
 }
 
-/** Returns the public part of a key: the part before its colon, or a known prefix and some digits of its hash. */
+/**
+ * Returns the public part of a key: the part before its colon, or a known prefix and some digits of the key's hash.
+ * Null if the key has neither a colon nor a known prefix.
+ */
 export function keyIdOf(apiKey: string): string | null {
   const colon = apiKey.indexOf(":");
   if (colon >= 0) return apiKey.slice(0, colon);
@@ -118,7 +122,7 @@ export function keyIdOf(apiKey: string): string | null {
   return prefix + hash("sha256", apiKey).slice(0, 8);
 }
 
-/** Returns whether all characters of the key are printable. Spaces and line breaks around the key are ignored. */
+/** Returns whether the key consists of printable ASCII characters. Spaces and line breaks around it are ignored. */
 export function isUsableKey(apiKey: string): boolean {
   return /^[\x21-\x7e]+$/.test(apiKey.trim());
 }

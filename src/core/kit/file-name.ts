@@ -32,7 +32,10 @@ function shorten(name: string): string {
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** Returns whether the id is a safe file name on every system, because files and folders are named after runs. */
+/**
+ * Returns whether an id can be a run's id. It must be a safe file name on every system, because files and folders are
+ * named after runs.
+ */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
 }

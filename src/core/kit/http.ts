@@ -3,7 +3,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 
-/** Sends each piece of the body as it comes. If the client disconnects, the body is cancelled without an error. */
+/**
+ * Sends a response, each piece of its body as it arrives. If the client disconnects, cancels the body without an error.
+ */
 export async function sendResponse(
   response: ServerResponse,
   { status, headers, body }: Response,

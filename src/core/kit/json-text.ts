@@ -49,7 +49,10 @@ export function parseJson(
   }
 }
 
-/** Checks the value first, because searching the text is slow. */
+/**
+ * Finds nesting that is too deep, or a number that became infinite, in parsed text. Checks the value first, because
+ * searching the text is slow.
+ */
 function excessIn(text: string, value: unknown, mostLevels: number): Excess | null {
   return isWithin(value, mostLevels) ? null : excessAt(text, mostLevels);
 }

@@ -1,6 +1,6 @@
 export const REDACTED = "[redacted]";
 
-/** Shorter secrets would be found in ordinary text too. */
+/** The minimum length of a secret. Shorter ones would also match ordinary text. */
 const SHORTEST_SECRET = 8;
 /** The maximum number of known secrets. A process has a few dozen, but services may hand out any number of new ones. */
 const MOST_SECRETS = 1_000;
@@ -26,7 +26,7 @@ export class KnownSecrets {
     }
   }
 
-  /** Like {@link learn}, but for secrets that services hand out. These must leave room for credentials. */
+  /** Like {@link learn}, but for secrets that a service issues. Keeps fewer of them, to leave room for credentials. */
   learnHandedOut(secret: string): void {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
@@ -144,7 +144,7 @@ function folded(code: number): number {
   return code === 0x5f ? 0x2f : code;
 }
 
-/** Returns all encodings of printable ASCII text: plain, JSON-escaped, percent-encoded, Base64 and hex. */
+/** Returns the forms in which a secret may appear in text: plain, JSON-escaped, percent-encoded, Base64 and hex. */
 function formsOf(text: string): readonly SecretForm[] {
   const bytes = Buffer.from(text, "latin1");
   const hex = bytes.toString("hex");

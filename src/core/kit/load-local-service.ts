@@ -26,7 +26,9 @@ export async function loadLocalService(): Promise<typeof import("showrunner-loca
   }
 }
 
-/** The drawing library looks for fonts in a home folder, which some containers lack. */
+/**
+ * Makes sure that a home folder is set, because the drawing library looks for fonts there. Some containers have none.
+ */
 function ensureHome(): void {
   try {
     homedir();

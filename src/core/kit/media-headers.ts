@@ -11,7 +11,7 @@ export interface WavHeader {
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
-/** True if a size in a RIFF header means "unknown". `held`: the number of bytes present. */
+/** True if a size in a RIFF header means "unknown". `held` is the number of bytes present. */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;
   return size > held && (size >= LARGEST || (size >= BILLION && held < size / 10));

@@ -22,7 +22,10 @@ export interface Route {
 
 const STRAIGHT: Route = { proxy: null, exceptedBy: null };
 
-/** Reads the route to a target from the environment, as other tools do. This machine is always reached directly. */
+/**
+ * Returns how to reach a target: through the proxy that the environment variables name, or directly. Addresses of this
+ * machine are always reached directly.
+ */
 export function routeOf(target: URL, env: Env = process.env): Route {
   const proxy = namedProxy(target.protocol, env);
   const host = target.hostname.replace(/^\[|\]$|\.$/g, "");

@@ -11,8 +11,8 @@ const FULL_TRIES = 2;
 const MOST_TRIES = 8;
 
 /**
- * Runs synchronous work under a time limit, which also stops a hanging regular expression. Repeats the work if the
- * processor was busy.
+ * Runs synchronous work under a time limit, which also stops a hanging regular expression. If the limit was reached
+ * only because the processor was busy, tries again.
  * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {

@@ -84,7 +84,10 @@ function nestedValue(name: string): StateValue {
   return rest.length === 0 ? name : { [parent!]: nestedValue(rest.join(".")) };
 }
 
-/** Asks the machine only for transitions that occur, because each costs up to a millisecond in a new process. */
+/**
+ * Creates a chart that computes a transition when it is first needed and then remembers it. In a new process, each
+ * computation takes up to a millisecond.
+ */
 function createChart(machine: AnyStateMachine): Chart {
   const known = new Map<string, Map<string, string | null>>();
   const find = (state: string, event: string): string | null => {

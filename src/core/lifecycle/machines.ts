@@ -45,8 +45,9 @@ export const outputMachine = setup({
 export const jobMachine = setup({
   types: {
     /**
-     * `open`: the job may exist. `inFlight`: the job is open and needs no decision by a person. `accepted`: the job is
-     * in flight and the service has acknowledged it.
+     * `open`: the job may exist. `inFlight`: the job is open and needs no decision by a person. `submitting`: the job
+     * is in flight, and the service has not responded yet. `accepted`: the job is in flight, and the service has
+     * acknowledged it.
      */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as

@@ -33,8 +33,8 @@ interface SignOptions extends SigningPair {
 }
 
 /**
- * Signs a copy of a file with content credentials (C2PA). Refuses a file with a manifest, because a second one would
- * hide it.
+ * Signs a copy of a file with content credentials (C2PA). Refuses a file that already has a manifest, because a second
+ * one would hide it.
  * @throws CredentialsError
  */
 export async function signFile(
@@ -248,7 +248,7 @@ function stateOf(state: string | null | undefined, failures: readonly string[]):
 }
 
 const NAME = "@contentauth/c2pa-node";
-/** Version 0.9.8 depends on a package that is not on npm. */
+/** Installs 0.8.0, because 0.9.8 depends on a package that is not on npm. */
 const INSTALL = `npm install ${NAME}@0.8.0`;
 
 interface Asset {
@@ -264,10 +264,10 @@ interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Keeps the package from fetching URLs in a file. */
+/** Keeps c2pa-node from fetching the URLs that a file contains. */
 const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** Loads the package from the project in `folder`, or else from Showrunner's dependencies; null if neither has it. */
+/** Loads c2pa-node from the project in `folder`, or else from Showrunner's dependencies; null if neither has it. */
 async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);

@@ -89,7 +89,10 @@ export interface FileMarks {
   readonly contentType: string | null;
   /** IPTC's digital source type in the file's XMP, usually a URI. Null if the file has none or could not be read. */
   readonly digitalSourceType: CleanText | null;
-  /** Whether the C2PA manifest is in the file or at a link. `readCredentials` verifies its signature. */
+  /**
+   * Whether the C2PA manifest is in the file or at a link; null if there is none. `readCredentials` verifies its
+   * signature.
+   */
   readonly contentCredentials: "embedded" | "linked" | null;
   readonly problem: string | null;
 }

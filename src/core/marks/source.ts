@@ -138,7 +138,7 @@ export function withSourceType(packet: string | null, type: DigitalSourceType): 
   return `${packet.slice(0, closing)}${description(about, type)}${packet.slice(closing)}`;
 }
 
-/** A description declares its own prefixes, because the packet may use others. */
+/** Builds an RDF description with the source type. It declares its own prefixes, because the packet may use others. */
 function description(about: string, type: DigitalSourceType): string {
   const property = `<Iptc4xmpExt:DigitalSourceType>${NEWS_CODES}${type}</Iptc4xmpExt:DigitalSourceType>`;
   const names =
@@ -164,7 +164,7 @@ export interface Scan {
 
 export interface Format {
   readonly contentType: string;
-  /** `head` contains the first 16 bytes, or fewer if the file is shorter. */
+  /** Returns whether a file has this format. `head` contains its first 16 bytes, or fewer if the file is shorter. */
   readonly isIt: (head: Buffer) => boolean;
   readonly scan: (source: Source) => Promise<Scan>;
 }

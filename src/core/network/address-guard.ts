@@ -7,7 +7,7 @@ export class ForbiddenAddressError extends Error {}
 /** The URL is forbidden regardless of its target, so no option can allow it. */
 export class ForbiddenUrlError extends ForbiddenAddressError {}
 
-/** Keeps URLs in a service's responses from reaching this machine or its networks. */
+/** Blocks URLs in a service's responses that lead to this machine or its networks. */
 export interface AddressGuard {
   check(url: string): void;
   /** Resolves the service's own host. The first result decides which private addresses are allowed. */
@@ -97,12 +97,18 @@ function worst(addresses: readonly string[]): Reach {
 
 export type Reach = "public" | "loopback" | "inside";
 
-/** IPv4 ranges that are not public: private, shared, link-local, reserved, documentation and multicast. */
+/**
+ * IPv4 ranges for special purposes, such as private, link-local and multicast addresses. 168.63.129.16 is Azure's
+ * platform address.
+ */
 const INSIDE_V4 = (
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 " +
   "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
 ).split(" ");
-/** Non-public IPv6 ranges within the routed range 2000::/3: protocol assignments, Teredo, documentation, 6to4. */
+/**
+ * Ranges within 2000::/3, the range of public IPv6 addresses, that are not public: protocol assignments, documentation
+ * and 6to4.
+ */
 const INSIDE_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 const NAT64 = "64:ff9b::";
 

@@ -85,7 +85,7 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   return exceptedBy === null ? null : `requests to ${host} bypass the proxy because of ${exceptedBy}`;
 }
 
-/** Ignores an invalid proxy variable, because the request itself reports it. */
+/** Returns the route to an address. Ignores an invalid proxy variable, because the request itself reports it. */
 function routeTo(address: string): Route {
   try {
     return routeOf(new URL(address));

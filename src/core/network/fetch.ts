@@ -114,7 +114,10 @@ export function createForwarder(): Forwarder {
   };
 }
 
-/** Lookups may be slow on a network without public DNS. */
+/**
+ * How long to wait for a lookup on this machine before a proxied request. It can be slow on a network without public
+ * DNS.
+ */
 const OWN_LOOKUP_MS = 2_000;
 
 /** Creates an agent that uses the environment's proxies. `connect` applies only to direct connections. */
@@ -130,7 +133,10 @@ export function createAgent(options: Agent.Options): Agent {
   });
 }
 
-/** Checks a host before a proxy resolves it, if this machine can resolve it too. @throws ForbiddenAddressError */
+/**
+ * Checks a host's addresses before a proxy connects to it, if this machine can resolve the host.
+ * @throws ForbiddenAddressError
+ */
 export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Promise<void> {
   const host = hostOf(target);
   if (isIP(host) !== 0 || routeOf(target).proxy === null) return;

@@ -17,7 +17,7 @@ export interface CatalogModel {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /**
-   * `retired` if the model no longer exists, see `replacedBy`. `unsupported` if the service does not offer it yet.
+   * `retired` if the model no longer exists (see `replacedBy`). `unsupported` if the service does not offer it yet.
    * `unknown` if this version does not recognize its kind of output.
    */
   readonly state: "live" | "retired" | "unsupported" | "unknown";

@@ -39,9 +39,9 @@ export interface FieldChange {
    * or `file`.
    */
   readonly field: string;
-  /** Undefined if the field is new. */
+  /** The old value; undefined if the field is new. */
   readonly before: Json | undefined;
-  /** Undefined if the field was removed. */
+  /** The new value; undefined if the field was removed. */
   readonly after: Json | undefined;
 }
 

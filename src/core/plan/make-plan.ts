@@ -157,8 +157,8 @@ function draftOf(input: Json): DraftJson {
 }
 
 /**
- * Returns the group of takes to which the step belongs. A problem that all takes share is reported once, for their
- * group.
+ * Returns the path shared by all takes of a job; null if the step is not a take. Problems that all takes have in common
+ * are reported once, for this path.
  */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;

@@ -119,7 +119,10 @@ function sorted(names: string[]): string[] {
   return names;
 }
 
-/** Returns canonical JSON (RFC 8785), but writes lone surrogates as escapes instead of failing. */
+/**
+ * Returns canonical JSON (RFC 8785); undefined if JSON cannot represent the value. Lone surrogates are escaped instead
+ * of causing an error.
+ */
 export function canonicalJson(value: unknown): string | undefined {
   try {
     return canonicalize(value);
@@ -162,7 +165,7 @@ export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** Recognizes the `source` of `{ source: "upload", sha256 }`, which stands for a file to upload. */
+/** Returns whether a field is the `source` of `{ source: "upload", sha256 }`, which stands for a file to upload. */
 export function isOwnSource(name: string, value: unknown): value is string {
   return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
 }

@@ -41,7 +41,7 @@ export function suggestedValues(schema: JsonSchema): readonly string[] | null {
 
 const COMBINATORS = ["allOf", "anyOf", "oneOf"];
 const CONDITIONALS = ["then", "else"];
-/** Maximum number of parts. It limits the work for a very large schema. */
+/** The maximum number of subschemas to visit. It limits the work for a very large schema. */
 const MAX_PARTS = 200;
 
 export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {

@@ -52,7 +52,8 @@ export function hasNext({ choice, at }: Option): boolean {
 }
 
 /**
- * Returns whether the next option starts if this one is late. An option that only rewrites a refused prompt does not.
+ * Returns whether the next option starts if this one is late. False if the next option only repeats this one with a
+ * rewritten prompt.
  */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
@@ -60,7 +61,10 @@ export function givesWay(option: Option): boolean {
 
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** Collects the options that are left out of the plan because their model cannot be used and another option follows. */
+/**
+ * Collects the options that are left out of the plan: those whose model cannot be used and that are followed by another
+ * option.
+ */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   readonly #followed: ReadonlySet<string>;
@@ -85,7 +89,10 @@ export class OptionsOut {
     return true;
   }
 
-  /** Returns the problems of the earlier options if the last option is ruled out as well. */
+  /**
+   * If this problem rules out the last option as well, returns the problems of the options before it. Returns each
+   * problem only once.
+   */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);

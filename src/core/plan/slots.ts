@@ -3,7 +3,7 @@ import { type Plan, type PlanStep, traitsOf } from "./plan.ts";
 /** Maximum number of concurrent jobs, chats and local functions. */
 export interface JobLimits {
   readonly total: number;
-  /** Limits by model id, and by provider, such as `fal`. */
+  /** Limits keyed by model id or by provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
   /** Limits by modality across all providers (`image`, `video`, `audio`, `chat`), and for local functions (`task`). */
   readonly perModality: { readonly [modality: string]: number };

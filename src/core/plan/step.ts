@@ -11,8 +11,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result inside a planned input. It is replaced by what `as` says: a media reference
- * (`asset`), a voice id (`voice`), an uploaded file (`upload`) or the value itself (`value`).
+ * A reference to another step's result inside a planned input. `as` determines what replaces the reference: a media
+ * reference (`asset`), a voice id (`voice`), an uploaded file (`upload`) or the value itself (`value`).
  */
 export type Reference = {
   readonly $ref: {
@@ -82,8 +82,8 @@ export interface SubmittingStep extends StepBase {
   /** Number of outputs that the input requests. */
   readonly outputs: number;
   /**
-   * The highest seed that the model accepts, so that a rerun can use a new seed. Set only if Showrunner assigned the
-   * seed, as for takes.
+   * The highest seed that the model accepts. A rerun chooses its new seed within this limit. Set only if Showrunner
+   * assigned the seed, as it does for takes.
    */
   readonly mostSeed?: number;
   readonly policy: StepPolicy;

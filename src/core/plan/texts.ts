@@ -7,13 +7,13 @@ export interface TextChange {
   readonly after: string;
 }
 
-/** A place in another step's input that has the same text as an edited step. */
+/** A place in another step's input that contains the text that was edited. */
 export interface SameText {
   readonly step: string;
   /** Dotted path with list indexes in brackets, such as `input.lines[0].text`. */
   readonly field: string;
   readonly text: string;
-  /** True if a local function shows the text, as captions do. False if a request to a model contains it. */
+  /** True if a local function uses the text, for example as a caption. False if a request to a model contains it. */
   readonly isLocal: boolean;
 }
 

@@ -35,7 +35,7 @@ export class DecisionBuilder implements Decision {
   readonly stoppedBy: string | null;
   mayChangeNeeds = false;
   readonly #money: Reservations;
-  /** True if a more urgent step is waiting for money. Steps after it must then not reserve any. */
+  /** True if a more urgent step is waiting for money. Less urgent steps must then not reserve any. */
   #isMoneyAwaited = false;
   #refusal: Refusal | null = null;
   readonly #asks: AskedPrice[] = [];
@@ -73,7 +73,7 @@ export class DecisionBuilder implements Decision {
     return !this.#money.isBillAwaited(plan);
   }
 
-  /** Returns whether a slot is free. If not, the step is reconsidered as soon as one is. */
+  /** Returns whether a slot is free. If not, the step is reconsidered once a slot becomes free. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -84,7 +84,7 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /** Makes every later decision evaluate the step again, because no event will announce the change. */
+  /** Makes every later decision reconsider the step, because no event will show that the step can continue. */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }

@@ -83,8 +83,8 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 const NONE: readonly string[] = [];
 
 /**
- * Returns whether the step must wait. It must if every requested result that needs it also needs another input, and a
- * model may still refuse that input.
+ * Returns whether the step must wait, because its result may turn out to be useless: for every requested result that
+ * needs the step, a model may still refuse another input.
  */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);

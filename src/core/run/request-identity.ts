@@ -21,7 +21,7 @@ export function idempotencyKey(of: {
   return `sr1_${hash("sha256", canonicalJson([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
 }
 
-/** How long the service remembers a key, unless `idempotencyWindowMs` says otherwise. */
+/** How long the service is assumed to remember a key. The option `idempotencyWindowMs` overrides it. */
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
 export const TOO_OLD = ownText(

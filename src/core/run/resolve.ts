@@ -5,7 +5,7 @@ import { type Json, type PlanStep, type Reference, stepNamed } from "../plan/pla
 
 type Ref = Reference["$ref"];
 
-/** Who reads an input. The service accepts assets, uploads and voices; a local function accepts files. */
+/** Who receives an input. The service accepts assets, uploads and voices; a local function accepts files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
@@ -178,12 +178,12 @@ function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: st
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** Adds a `$` to each key of a step's value that looks like the key of a stored file. */
+/** Adds a `$` to keys such as `$file` in a step's value, which would otherwise look like references to stored files. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
-/** Escapes `source` fields of a step's value, which could otherwise name another run's files. */
+/** Escapes `source` fields of a step's value, which could otherwise refer to another run's files. */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }

@@ -24,7 +24,9 @@ export function returnedReferences(returns: { readonly [name: string]: Returned 
 
 /** A returned output and its name. */
 export interface NamedOutput extends ProducedOutput {
-  /** Unique in the run. It comes from the pipeline's return value, such as `film` or `shots-2`. */
+  /**
+   * The output's name, unique in the run. It is derived from the pipeline's return value, such as `film` or `shots-2`.
+   */
   readonly name: string;
 }
 

@@ -172,7 +172,9 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Makes decisions only for the steps that may be affected. Returns null if all steps need one. */
+  /**
+   * Makes decisions only for the steps that may be affected. Returns null if one of these decisions affects all steps.
+   */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -334,7 +336,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   );
 }
 
-/** Returns the unbilled step of another option that the step at `path` must wait for; null if there is none. */
+/** If the step at `path` must wait for the bill of a step in another option, returns that step; otherwise null. */
 function unbilledBefore(state: RunState, path: string): string | null {
   const gate = secondGate(state, path);
   return gate?.is === "open" ? gate.unbilled : null;

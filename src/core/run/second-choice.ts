@@ -129,7 +129,10 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** Returns why a late option's remaining steps cannot start. They wait for the options after it. */
+/**
+ * Returns why the remaining steps of a late option cannot start: a later option is still open or has succeeded. Null if
+ * they can start.
+ */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -199,7 +202,10 @@ export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
-/** Returns the step to rerun, such as one that rewrites the prompt; null if a rerun would fail again. */
+/**
+ * Returns the step to rerun after the step at `path` failed. This can be the step that rewrites the prompt. Null if a
+ * rerun would fail again.
+ */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
   if (option?.choice.second.rewrites !== true) return path;
@@ -243,10 +249,10 @@ export function cameLate(state: RunState): readonly { readonly option: string; r
   });
 }
 
-/** A step's failure. `open`: it is not known yet whether the step was charged. `maybe`: nobody will ever know. */
+/** Why a step failed and whether it was charged. `open`: the bill is still missing. `maybe`: it will never be known. */
 interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** `own` is a local cause, such as a task or a decision. */
+  /** Why the step failed. `own` means a local cause, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 

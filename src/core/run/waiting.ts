@@ -26,7 +26,10 @@ const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
-/** Records that a request is slow or exceeds its time limit. Returns false if it has just exceeded the limit. */
+/**
+ * Records that a request is slow or has exceeded its time limit. Returns false if this call finds that the limit is
+ * exceeded.
+ */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
   if (open === null || isOverdue(step)) return true;
@@ -84,8 +87,8 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 /** Types of commands that only poll, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
 /**
- * Returns the ids of the commands that poll for the steps' open requests. If `all` is true, also includes commands that
- * receive the response themselves; their type is the kind of their step.
+ * Returns the ids of the commands that poll for the steps' open requests. With `all`, also includes the commands that
+ * send a request and wait for its response. The type of such a command is the kind of its step.
  */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {

@@ -26,7 +26,7 @@ export interface CallerOptions extends RunTextOptions {
   urlOf(output: StoredOutput): string;
   /** The name under which the caller knows the pipeline. Default: the pipeline's own name. */
   readonly pipeline?: string | undefined;
-  /** Number of the newest event in the journal, if the state includes decisions that no process has read yet. */
+  /** Number of the run's newest event. Default: `state.seq`, which is too high after {@link RunView.foresee}. */
   readonly seq?: number | undefined;
 }
 

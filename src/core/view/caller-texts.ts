@@ -118,7 +118,7 @@ export function stepText(state: RunState, step: StepState): string | null {
 
 type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCallers"> & { readonly status: string };
 
-/** Like {@link stepText}, but needs only the event that ended the step. */
+/** Like {@link stepText}, but needs only the event that ended the step, not the state. */
 export function endText({ status, forCallers }: Ended): string | null {
   switch (status) {
     case "failed":

@@ -11,7 +11,7 @@ export interface ComparedPart {
   readonly costMicros: number | null;
   readonly tookMs: number | null;
   readonly offered: readonly number[];
-  /** Why the alternative can no longer get a result. */
+  /** Why the alternative has no result and cannot get one anymore; otherwise null. */
   readonly missing: string | null;
 }
 

@@ -206,7 +206,7 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** Times are in seconds from the start of the film. */
+/** A caption. Times are in seconds from the start of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
@@ -218,7 +218,7 @@ interface Captioned {
   readonly captions: readonly EditCaption[];
 }
 
-/** Returns a function's own captions, and those of its input films whose start time is known. */
+/** Returns a function's own captions and those of its input films. Films whose start time is unknown are left out. */
 function captionsOf(
   value: unknown,
   { films, seconds }: { readonly films: readonly Captioned[]; readonly seconds: number | null },

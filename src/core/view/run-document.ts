@@ -61,7 +61,10 @@ export function runDocument(
   };
 }
 
-/** Returns the fields that a run's documents for the operator and for callers share. Messages are not among them. */
+/**
+ * Returns the fields that a run's operator document and its caller document share. Messages differ, so they are not
+ * included.
+ */
 export function sharedRun({ seq }: RunState, run: Omit<RunSummary, "pause" | "message">) {
   return {
     id: run.id,

@@ -112,7 +112,7 @@ export class RunView {
     return step === undefined ? [] : outputsOf(step);
   }
 
-  /** Returns the named file of an output; undefined if it has none. */
+  /** Returns the file to which an output was saved in the run's `outDir`; undefined if there is none. */
   placed(path: string, index: number): RunState["files"][number] | undefined {
     return placedFile(this.state, path, index);
   }
@@ -209,7 +209,7 @@ export class RunHistory {
   readonly #recorded: RecordedIncident[] = [];
   #lastAt = 0;
 
-  /** Adds an event that `state` already includes. */
+  /** Adds an event. `state` is the run's state after the event. */
   add(stored: StoredEvent, state: RunState): void {
     const { at, event } = stored;
     this.#lastAt = Math.max(this.#lastAt, at);
@@ -250,7 +250,7 @@ export class FoldedRun {
     return folded;
   }
 
-  /** Adds the journal's events that have not been added yet. */
+  /** Reads the journal and adds the events that are not included yet. */
   async catchUp(journal: Pick<JournalStore, "read">, runId: string): Promise<void> {
     for (;;) {
       const events = await journal.read(runId, { afterSeq: this.#seq, limit: EVENTS_READ_AT_ONCE });

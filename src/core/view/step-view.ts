@@ -64,7 +64,7 @@ export interface StepView {
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The last attempt, which may not have been sent yet. */
+  /** The last attempt, which may not have been sent yet; null if there is none. */
   readonly current: AttemptView | null;
   /** Attempts that were sent, refused or failed. */
   readonly attempts: readonly AttemptView[];
@@ -182,7 +182,9 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   return jobPhases[current.phase];
 }
 
-/** Only outputs of jobs can expire, because others were never on the service. */
+/**
+ * Returns the status of an output. It is `EXPIRED` only for outputs of jobs, because others were never on the service.
+ */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }

@@ -31,7 +31,7 @@ export class Timeline implements TimelineWriter {
   readonly #uncopied = new Set<string>();
   readonly #toCopy = new Map<string, number>();
   #running = false;
-  /** The time never goes back, even if the clocks of two machines differ. */
+  /** Time of the latest event. It never decreases, even if the clocks of two machines differ. */
   #now = Number.NEGATIVE_INFINITY;
 
   add({ at, event }: StoredEvent): void {
@@ -110,7 +110,10 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event records when rendering starts, so the time of the acknowledgment is used. */
+  /**
+   * Ends the queue span at the acknowledgment and begins the render span, because no event records when rendering
+   * starts.
+   */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);

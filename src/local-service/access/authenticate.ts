@@ -171,7 +171,10 @@ export interface Principal {
   readonly workspaceId: string;
   readonly ownerId: string;
   readonly scopes: readonly Scope[] | null;
-  /** `previous-secret` means a secret that was replaced by rotation and is still valid for a short time. */
+  /**
+   * How the sender was authenticated. `previous-secret` is a secret that was replaced by rotation and is still valid
+   * for a short time.
+   */
   readonly via: "secret" | "previous-secret" | "token";
   readonly expiresAt: number | null;
 }

@@ -37,7 +37,7 @@ const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
 const ms = z.int().min(0).max(DAY_MS);
 const count = z.int().min(0).max(1_000_000);
 
-/** A rule applies if all the given conditions are met. */
+/** Conditions of a rule. The rule applies if all the given conditions are met. */
 const match = {
   /** Route such as `POST /models/{model}`, as shown in the table of endpoints. Default: every route. */
   route: z.string().max(200).optional(),

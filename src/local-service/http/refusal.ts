@@ -99,7 +99,7 @@ export function refuseForNow(
 }
 
 const MAX_DETAILS = 100;
-/** Limits the text that messages repeat from requests, because names in a request can have any length. */
+/** Maximum length of a field name or value in an error. Names in a request can have any length. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_ALLOWED = 1000;

@@ -69,8 +69,8 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
 }
 
 /**
- * A job fails only if all of its outputs fail. Otherwise it is COMPLETED, and each failed output's share of the price
- * is refunded. `errors` has an entry for each output.
+ * Returns how a job ends. It fails only if all of its outputs fail. Otherwise, it is COMPLETED, and each failed
+ * output's share of the price is refunded. `errors` has an entry for each output.
  */
 export function outcomeOf(chargedMicros: number, errors: readonly (ErrorBody | null)[]): JobOutcome {
   const failed = errors.filter((error) => error !== null);

@@ -82,7 +82,7 @@ const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
 const id = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
 
-/** Event data is JSON text, but these schemas describe it in parsed form. */
+/** Schemas of the event data in streams. The data is JSON text, but the schemas describe it in parsed form. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
   JobStreamEnd: {

@@ -183,7 +183,7 @@ export interface Outbound {
 }
 
 export interface OutboundOptions extends DestinationRules {
-  /** Limits the time from the name lookup to the end of the response. */
+  /** Maximum time from the name lookup to the end of the response, in milliseconds. */
   readonly timeoutMs: number;
   readonly resolve?: Resolve;
 }

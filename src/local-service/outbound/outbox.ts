@@ -57,7 +57,7 @@ export class FairQueue {
 
 const HOUR_S = 3600;
 
-/** The delays are 10, 30, 90, 270, 810 and 2430 seconds, and then an hour. */
+/** Returns the delay before the next attempt: 10, 30, 90, 270, 810 and 2430 seconds, and then an hour. */
 export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }

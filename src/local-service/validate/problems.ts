@@ -2,7 +2,7 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { type FieldProblem, flagged, problem, type Refusal, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
-/** If `root` is `input`, `/images/0/url` becomes `input.images[0].url`. */
+/** Converts a JSON pointer to a field path. With the root `input`, `/images/0/url` becomes `input.images[0].url`. */
 export function fieldPath(root: string, pointer: string): string {
   const step = (path: string, name: string) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${name}`);
   return pointerNames(pointer).reduce(step, root);
@@ -97,7 +97,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** For a value of the wrong type, returns only the type error, even if the value also violates other rules. */
+/** Removes the other problems of a value that has the wrong type. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));

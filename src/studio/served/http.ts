@@ -9,7 +9,7 @@ import { cutShort, notFound } from "./for-callers.ts";
 export interface Route<Call> {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** A `Response` is sent unchanged, and any other result as JSON. */
+  /** Handles a request. A `Response` is sent unchanged, and any other result as JSON. */
   handle(call: Call): Promise<unknown>;
 }
 

@@ -16,11 +16,8 @@ const lives = Math.ceil(seedCount / 3);
 
 let service: LocalService;
 beforeAll(async () => {
-  service = await startLocalService({
-    renderer: "stub",
-    balance: 1_000_000,
-    rateLimit: { requests: 1e9, windowMs: 60_000 },
-  });
+  const rateLimit = { requests: 1e9, windowMs: 60_000 };
+  service = await startLocalService({ renderer: "stub", balance: 1_000_000, rateLimit });
 });
 afterAll(() => service.close());
 

@@ -29,11 +29,8 @@ const folder = newFolder();
 let serial = 0;
 
 beforeAll(async () => {
-  service = await startLocalService({
-    renderer: "stub",
-    balance: 1_000_000,
-    rateLimit: { requests: 1e9, windowMs: 60_000 },
-  });
+  const rateLimit = { requests: 1e9, windowMs: 60_000 };
+  service = await startLocalService({ renderer: "stub", balance: 1_000_000, rateLimit });
 });
 afterEach(async () => {
   service.faults([]);

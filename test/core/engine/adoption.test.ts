@@ -12,16 +12,30 @@ interface Trouble {
   /** How far the service's clock is ahead, milliseconds. */
   readonly aheadMs?: number;
   readonly idempotencyWindowMs?: number;
+  /** False if no response says what the service's clock is. */
+  readonly knowsClock?: boolean;
+  /** True if the service reports the keys of jobs. */
+  readonly hasKeys?: boolean;
 }
 
 /** A world whose submits are never answered until `answers` is called. */
-async function silent({ arrives = () => true, aheadMs = 0, idempotencyWindowMs = 1000 }: Trouble = {}) {
+async function silent({
+  arrives = () => true,
+  aheadMs = 0,
+  idempotencyWindowMs = 1000,
+  knowsClock = true,
+  hasKeys = false,
+}: Trouble = {}) {
   let silence = true;
   let firstAt: number | null = null;
   const world = await openFakeShow({
     open: { idempotencyWindowMs },
-    client: ({ submit }) => ({
-      clockOffsetMs: () => aheadMs,
+    client: ({ submit, job }) => ({
+      clockOffsetMs: () => (knowsClock ? aheadMs : 0),
+      job: async (jobId, options) => {
+        const found = await job(jobId, options);
+        return !hasKeys ? found : { ...found, idempotencyKey: world.paidService.jobs.get(jobId)!.key };
+      },
       submit: async (request, options) => {
         firstAt ??= world.clock.now();
         if (!silence) return submit(request, options);
@@ -61,6 +75,15 @@ describe("The job of an unanswered submit", () => {
     const [open] = await world.show.unresolved("x");
     expect(open!.candidates).toHaveLength(1);
     expect(Date.parse(open!.sentFrom)).toBeLessThanOrEqual(world.clock.now() + ahead * minutes);
+  });
+
+  test.each([true, false])("is listed if the service's clock was unknown when it was sent [G5]", async (hasKeys) => {
+    const world = await silent({ aheadMs: 25 * 60 * minutes, knowsClock: false, hasKeys });
+    await unresolved(world, 1);
+    const [job] = world.paidService.jobs.values();
+    const [open] = await world.show.unresolved("x");
+    expect(open!.candidates).toMatchObject([{ jobId: job!.jobId, match: hasKeys ? "key" : "prompt" }]);
+    expect(open!.certain).toBe(hasKeys ? job!.jobId : null);
   });
 
   test("is listed first among 31 jobs, and adopted without paying again [G5]", async () => {

@@ -1,58 +1,39 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openShowrunner } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { newFolder } from "../../support/temporary-folder.ts";
 import { manyPictures } from "./fixtures/many-pictures.ts";
+import { type Racer, startRacer } from "./fixtures/racers.ts";
 
 let service: LocalService;
 let folder: string;
 const children: ChildProcess[] = [];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "races-"));
+  folder = newFolder();
   service = await startLocalService({ renderer: "stub", speed: 20, rateLimit: { requests: 1e6, windowMs: 60_000 } });
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
   await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
-interface Racer {
-  readonly child: ChildProcess;
-  go(): void;
-  outcome(): Promise<{ status?: string; code?: string; message?: string }>;
-}
-
 async function racer(leaseMs = 30_000): Promise<Racer> {
-  const hook = join(import.meta.dirname, "fixtures", "same-instance.mjs");
-  const script = join(import.meta.dirname, "fixtures", "resumer.ts");
-  const args = ["--import", hook, script, service.baseUrl, service.apiKey, folder, "x", String(leaseMs)];
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  children.push(child);
-  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
-  expect((await lines.next()).value).toBe("ready");
-  return {
-    child,
-    go: () => void child.stdin!.write("go\n"),
-    outcome: async () => JSON.parse((await lines.next()).value as string),
-  };
+  const { baseUrl, apiKey } = service;
+  const started = await startRacer({ baseUrl, apiKey, folder, leaseMs, count: 12 }, "x");
+  children.push(started.child);
+  return started;
 }
 
 /** A run of twelve jobs, stopped after its first submits. */
 async function halfRun(): Promise<void> {
-  const show = await openShowrunner({
-    baseUrl: service.baseUrl,
-    apiKey: service.apiKey,
-    journal: join(folder, "journal.db"),
-  });
+  const { baseUrl, apiKey } = service;
+  const show = await openShowrunner({ baseUrl, apiKey, journal: join(folder, "journal.db") });
   const run = await show.run(manyPictures, { count: 12 }, { id: "x", outDir: join(folder, "out"), concurrency: 3 });
   for await (const update of run.events()) if (!("type" in update) && update.event.type === "job.submitted") break;
   await run.stop();
@@ -63,8 +44,7 @@ describe.each([2, 4])("%i processes resuming the same run at once", (count) => {
   test("one finishes it, the others leave politely, and every job is paid once [G34]", async () => {
     await halfRun();
     const racers = await Promise.all(Array.from({ length: count }, () => racer()));
-    for (const one of racers) one.go();
-    const outcomes = await Promise.all(racers.map((one) => one.outcome()));
+    const outcomes = await Promise.all(racers.map(({ go }) => go()));
     const finished = outcomes.filter(({ status }) => status === "succeeded");
     const others = outcomes.filter(({ status }) => status !== "succeeded");
     expect(finished.length).toBeGreaterThanOrEqual(1);
@@ -77,20 +57,18 @@ describe.each([2, 4])("%i processes resuming the same run at once", (count) => {
 test("a process frozen for longer than its lease is fenced out when it wakes [G34]", async () => {
   await halfRun();
   const frozen = await racer(1000);
-  frozen.go();
+  const ended = frozen.go();
   await eventually(() => service.stats().jobs_created >= 4);
   await freezeBetweenCommits(frozen.child);
   const heir = await (async () => {
     for (;;) {
-      const next = await racer(30_000);
-      next.go();
-      const outcome = await next.outcome();
+      const outcome = await (await racer()).go();
       if (outcome.code !== "RUN_BUSY") return outcome;
     }
   })();
   expect(heir).toEqual({ status: "succeeded" });
   frozen.child.kill("SIGCONT");
-  const woken = await frozen.outcome();
+  const woken = await ended;
   expect(woken.code === "RUN_TAKEN_OVER" || woken.status === "succeeded", JSON.stringify(woken)).toBe(true);
   await once(frozen.child, "exit");
   expect(service.stats().jobs_created).toBe(12);

@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fold } from "../../../src/core/journal/events.ts";
 import { isRunFinal, isStepFinal } from "../../../src/core/journal/state.ts";
 import type { FailurePolicy } from "../../../src/core/plan/plan.ts";
-import { expectCharted } from "./support/charted.ts";
 import { FakeRun, type Fate, PRICE } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
@@ -221,20 +219,6 @@ describe("any pipeline, with any failures, answered in any order", () => {
         }
       }),
       runs(300),
-    );
-  });
-
-  test("every prefix of its journal folds to states that the charts have", () => {
-    fc.assert(
-      fc.property(randomWorld, ({ world, order }) => {
-        const run = new FakeRun(world);
-        run.run(cycling(order));
-        for (let length = 1; length <= run.events.length; length++) {
-          expectCharted(fold(run.events.slice(0, length))!);
-        }
-        expect(fold(run.events)).toEqual(run.state);
-      }),
-      runs(100),
     );
   });
 });

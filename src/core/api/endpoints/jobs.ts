@@ -173,7 +173,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Reads the acknowledgment. If parsing fails, a job may exist anyway. */
+/** Parses the acknowledgment. If parsing fails, the job may exist anyway. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

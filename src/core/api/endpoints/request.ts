@@ -62,7 +62,7 @@ export async function request(
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
-/** Returns the URL of a path. Throws if it is outside the base URL, because the request contains the credential. */
+/** Returns the URL of a path. Throws if the URL is outside the base URL, because requests contain the credential. */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
     new OptionError(`The path ${JSON.stringify(path)} ${why}; use a path below ${base.href}, such as /jobs?limit=5.`);

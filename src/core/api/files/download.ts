@@ -252,7 +252,10 @@ export async function fetchPiece(
   }
 }
 
-/** Sends the request without the credential. Follows redirects to allowed addresses; null after too many of them. */
+/**
+ * Sends the request without the credential. Follows redirects to allowed addresses. Returns null after too many
+ * redirects.
+ */
 async function requested(
   { transport }: HttpContext,
   url: URL,

@@ -125,7 +125,7 @@ export type UploadSource =
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Throws UploadError if the file's size has changed. */
+  /** Yields the file's bytes. Throws UploadError if the file's size has changed. */
   open(): AsyncIterable<Uint8Array>;
 }
 

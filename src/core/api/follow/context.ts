@@ -120,8 +120,8 @@ export type FollowEvent =
 /** Options for `follow`. */
 export interface FollowOptions {
   /**
-   * How to detect the end of the job. Default: `auto`. It waits for webhooks if they are expected. Otherwise it reads a
-   * stream and, if that fails, polls.
+   * How to detect the end of the job. Default: `auto`, which waits for webhooks if they are expected. Otherwise, it
+   * reads a stream and, if that fails, polls.
    */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Stops following the job. The job itself continues. */
@@ -170,7 +170,8 @@ export function isTerminal(status: JobStatus): boolean {
 }
 
 /**
- * Returns whether the job has ended. A job with an unknown status has ended if it has a completion time or an error.
+ * Returns whether the job has ended. A job with an unknown status counts as ended if it has a completion time or an
+ * error.
  */
 export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;

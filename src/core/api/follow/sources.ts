@@ -69,7 +69,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** Base delay after a webhook. It is doubled each time the job is still returned as open. */
+/** Base delay after a webhook. It doubles each time the service still returns the job as open. */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {
@@ -152,9 +152,15 @@ interface SilenceView {
   readonly longestMs: number;
 }
 
-/** How long to wait for the end of a job after its expected end: a share of its expected duration, within limits. */
+/**
+ * How much longer than expected to wait for news of a job before polling: a share of its expected duration, with a
+ * minimum and a maximum.
+ */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Delay if the job's expected end is unknown or has passed: a share of the job's age, with a minimum. */
+/**
+ * How long to wait for news if the job's expected end is unknown or has passed: a share of the job's age, with a
+ * minimum.
+ */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {

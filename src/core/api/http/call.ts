@@ -97,7 +97,9 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   };
 }
 
-/** Returns the body as JSON; null if there is none. Throws OptionError if the body or the time limit is invalid. */
+/**
+ * Returns the body as JSON text; null if there is none. Throws OptionError if the body or the time limit is invalid.
+ */
 export function checkSending({ json }: Pick<ApiRequest, "json">, { timeoutMs }: CallOptions): string | null {
   checkTimeout(timeoutMs);
   return jsonText(json);

@@ -93,7 +93,7 @@ export type Paced =
   | { readonly kind: "lost" | "aborted" };
 
 export interface Pacer {
-  /** Performs `work` once the limits allow it. Rejects if the signal aborts or the pacer is closed first. */
+  /** Runs `work` once the limits allow it. Rejects if the signal aborts or the pacer is closed first. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
@@ -308,7 +308,7 @@ function guessWindowMs(spanMs: number, known: number | null): number {
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** The service may count a request slightly later than the client does. */
+/** Added to waiting times, because the service may count a request slightly later than the client does. */
 const marginMs = 100;
 /** Maximum number of concurrent requests while the rate limit is unknown. */
 const firstInFlight = 4;
@@ -324,7 +324,7 @@ class Bucket {
   #goodAnswers = 0;
   #refusals = 0;
   #answered: number[] = [];
-  /** A refusal of a request that was sent before this time does not change the limit. */
+  /** When the limit was last set. Refusals of requests that were sent before this time do not change the limit. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {

@@ -18,7 +18,7 @@ import {
 
 interface Receiving {
   readonly maxBytes: number;
-  /** Checks a request's headers before its body is read; null if they are accepted. */
+  /** Checks a request's headers before its body is read. Returns a response that refuses the request, or null. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }

@@ -74,8 +74,8 @@ interface CompileOptions {
 }
 
 /**
- * Compiles a schema that `prepareSchema` has prepared. Throws {@link TookTooLong} if this or a later check takes too
- * long.
+ * Compiles a schema that `prepareSchema` has prepared. Throws {@link TookTooLong} if this takes too long, and so does
+ * the returned function if a check takes too long.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;
@@ -136,7 +136,7 @@ const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, pa
 
 export interface Matcher {
   test(text: string): boolean;
-  /** The string must be unique to this pattern. */
+  /** Returns a string that is unique to this pattern. Ajv uses it as the pattern's key. */
   toString(): string;
 }
 

@@ -72,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** Returns the failure policy of a choice, which cannot be a quorum. */
+/** Returns the `onFailure` field of a choice. It is omitted if the policy is a quorum, which a choice cannot have. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -225,7 +225,7 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
   /**
-   * What to do if moderation refuses an option: try the next option (`"next"`), or no more options (`"stop"`). Default
+   * What to do if moderation refuses an option: try the next option (`"next"`) or stop trying (`"stop"`). Default
    * `"stop"`.
    */
   readonly onModerated?: "stop" | "next" | undefined;
@@ -238,7 +238,7 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** A result of the same kind as the first option's result. If its model is given only as an id, it fits any kind. */
+/** A result that can replace the first option's result: one of the same kind. An unknown kind fits every kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 
@@ -257,7 +257,9 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** The maximum number of options. There is a limit because each option waits for all options before it. */
+/**
+ * The maximum number of options. Dependencies grow quadratically, because each option waits for all options before it.
+ */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {

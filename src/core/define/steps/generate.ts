@@ -204,7 +204,9 @@ function noModel(model: unknown): string {
 const GIVE_A_MODEL =
   "use an image, video or speech model with AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
 
-/** Without a tag such as `@latest`, npm prefers a release whose `engines` fit the current Node. */
+/**
+ * Advises `@latest`, because without a tag npm prefers a release whose `engines` fit the current Node, even an old one.
+ */
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 

@@ -157,7 +157,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** Uses FNV-1a, because a take must have the same seed on every machine. */
+/** Returns the FNV-1a hash of a text, so that a take has the same seed on every machine. */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);
@@ -239,7 +239,10 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
   };
 }
 
-/** Returns what an inspection found. `name` is the option whose function returned it. */
+/**
+ * Returns the reasons for which an inspection rejects an output; empty if it accepts the output. `name` is the option
+ * that contains the inspecting function.
+ */
 export function reasonsIn(found: unknown, name: string): readonly string[] {
   if (found === null || found === undefined) return [];
   const reasons: readonly unknown[] = Array.isArray(found) ? found : [found];
@@ -312,7 +315,10 @@ function inspectorOf(read: OptionReader): Inspector {
   return () => null;
 }
 
-/** The first attempt keeps its input unchanged, so that an earlier result can be reused. */
+/**
+ * Returns an attempt's input and its seed, which differs between attempts. The first attempt keeps its input unchanged,
+ * so that an earlier result can be reused.
+ */
 function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
   if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))
     return { input, seed: null };

@@ -49,7 +49,7 @@ interface Rewritten {
   add(part: Recorder, step: { readonly path: string; readonly input: DraftJson; readonly policy: StepPolicy }): void;
 }
 
-/** Adds the step twice: as written and, for a refusal by moderation, with a milder prompt. */
+/** Adds the step twice: as written, and with a milder prompt in case moderation refuses the first one. */
 export function addRewriting(recorder: Recorder, name: string, step: Rewritten, read: OptionReader): Handle {
   const { input, policy, yields } = step;
   const part = recorder.part(name);

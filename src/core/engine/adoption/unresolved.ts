@@ -64,7 +64,10 @@ interface ListedJob {
   readonly idempotencyKey: string | null;
 }
 
-/** Returns null if the job has another idempotency key, which proves that another request created it. */
+/**
+ * Returns how well a job matches an unanswered request. Null means that the job has another idempotency key, so another
+ * request created it.
+ */
 export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob): JobMatch | null {
   if (job.jobId === namedJobId || job.idempotencyKey === key) return "key";
   if (job.idempotencyKey !== null) return null;
@@ -149,7 +152,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
       sentFrom: from.toISOString(),
       sentTo: to.toISOString(),
       candidates,
-      certain: last === undefined ? (certainJob(attempt, candidates, state) ?? null) : null,
+      certain: last === undefined ? (certainJob(attempt, { window, candidates }, state) ?? null) : null,
       decided:
         last === undefined ? null : { jobId: last.jobId, ...(last.file !== undefined && { isFile: true as const }) },
     });
@@ -157,7 +160,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed;
 }
 
-/** Returns null if the unanswered request created no job, and undefined if this is uncertain. */
+/** Returns the job that an unanswered request created; null if it created none, and undefined if this is uncertain. */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
@@ -165,19 +168,18 @@ export async function jobOfSubmit(
 ): Promise<string | null | undefined> {
   const attempt = lastAttempt(state.steps[step]!)!;
   const jobs = await jobBook(parts, [{ attempt }]);
-  const { candidates } = await jobs.madeBy(attempt, requestOf(step, attempt, []));
-  if (candidates.length === 0) return null;
-  return certainJob(attempt, candidates, state);
+  const found = await jobs.madeBy(attempt, requestOf(step, attempt, []));
+  return found.candidates.length === 0 ? null : certainJob(attempt, found, state);
 }
 
 function certainJob(
   attempt: AttemptState,
-  candidates: readonly AdoptionCandidate[],
+  { window, candidates }: { readonly window: SendWindow; readonly candidates: readonly AdoptionCandidate[] },
   state: RunState,
 ): string | undefined {
   const [underKey, otherUnderKey] = candidates.filter(({ match }) => match === "key");
   if (underKey !== undefined) return otherUnderKey === undefined ? underKey.jobId : undefined;
-  const [alike, otherAlike] = candidates.filter(({ match }) => match === "prompt");
+  const [alike, otherAlike] = candidates.filter((job) => job.match === "prompt" && isWithin(job, window));
   return otherAlike === undefined && !sharesPrompt(attempt, state) ? alike?.jobId : undefined;
 }
 
@@ -204,7 +206,8 @@ function isAdoption(message: InboxMessage): message is Adoption {
   return message.type === "adopt";
 }
 
-function isWithin(at: number, { from, to }: { readonly from: number; readonly to: number }): boolean {
+function isWithin({ createdAt }: JobSummary, { from, to }: SendWindow): boolean {
+  const at = Date.parse(createdAt ?? "");
   return at >= from && at <= to;
 }
 
@@ -229,6 +232,9 @@ async function jobBook(
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
 
+/** How many jobs are listed at most if none is within the window. */
+const MOST_OTHERS = 100;
+
 class JobBook {
   readonly #client: Client;
   readonly #known: ReadonlySet<string>;
@@ -247,8 +253,13 @@ class JobBook {
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };
     const found = await this.of(attempt.model!, window.from);
-    const nearby = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
-    return { window, candidates: await this.judged(request, nearby) };
+    const candidates = await this.judged(
+      request,
+      found.filter((job) => isWithin(job, window)),
+    );
+    if (candidates.length > 0) return { window, candidates };
+    // The service's clock may have been unknown when the request was sent, so its job may seem to be from another time.
+    return { window, candidates: await this.judged(request, found.slice(0, MOST_OTHERS)) };
   }
 
   /** Returns the model's jobs created since `from` that no run in the journal started, newest first. */

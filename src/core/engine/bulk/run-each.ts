@@ -15,7 +15,7 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly atOnce?: number | undefined;
   /** The folder that gets one subfolder per run, named after the run. Default: `out`. */
   readonly outDir?: string | undefined;
-  /** If set, hands each run to an engine, regardless of `atOnce`. Default: this process executes the runs. */
+  /** Wakes an engine, which then executes the run, regardless of `atOnce`. Default: this process executes the runs. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -40,7 +40,7 @@ export interface RowOutcome {
 
 /** If a run pauses for one of these reasons, no further rows are started. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
-/** After one of these errors, the other rows still run. */
+/** Codes of errors that affect only one row. The other rows still run. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
@@ -191,7 +191,7 @@ class Bulk {
     }
   }
 
-  /** A run that exceeds its quote raises the forecast of the other rows by the same factor. */
+  /** If a run exceeds its quote, raises the forecast of the other rows by the same factor. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }

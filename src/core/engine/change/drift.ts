@@ -271,8 +271,8 @@ function said(what: string, paths: readonly string[]): string | null {
 }
 
 /**
- * Reports steps that would take the name of another step in the run. Idempotency keys and bills identify a job by its
- * step name.
+ * Reports steps whose names belong to other steps of the run. Names must not be reused, because idempotency keys and
+ * bills identify a job by its step name.
  */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];

@@ -51,7 +51,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Applies the new texts to the run's earlier edits. */
+/** Combines new edits with the run's earlier edits, and applies text replacements to the earlier ones. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -117,7 +117,10 @@ export interface Redo {
 
 type Fields = { readonly [field: string]: Json | undefined };
 
-/** Turns a person's note into edits or reruns. Returns an empty object while a step to redo is in progress. */
+/**
+ * Returns the edits or reruns that a person's note asks for. Returns an empty object while a step to redo is in
+ * progress.
+ */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
   const next = `showrunner show ${state.runId}`;

@@ -124,7 +124,9 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Returns the steps that an expansion created; for null, the steps that no expansion created. */
+  /**
+   * Returns the steps that an expansion created. If `expansion` is null, returns the steps that no expansion created.
+   */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);

@@ -346,7 +346,10 @@ interface ResolvedRerun {
   readonly inProgress: readonly RerunRequest[];
 }
 
-/** Leaves out steps that an unfinished request already reruns, so that a repeated command reruns nothing twice. */
+/**
+ * Returns which steps to rerun. Leaves out steps that an unfinished request already reruns, so that a repeated command
+ * reruns nothing twice.
+ */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
   const requested = how.rerun ?? [];

@@ -98,7 +98,10 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Returns null if another process took over the run first. */
+/**
+ * Forwards the updates of a run that this process has taken over, and returns the result. Returns null if another
+ * process took over the run first.
+ */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

@@ -20,7 +20,7 @@ import {
 const RARELY_MS = 15 * MINUTE_MS;
 
 interface Listener {
-  /** Accepts events for the journal; an empty list only reports that a command has ended. */
+  /** Called with events for the journal. An empty list only reports that a command has ended. */
   answer(events: readonly RunEvent[]): void;
   fail(error: unknown): void;
   touch(step: string): void;
@@ -68,7 +68,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Awaits `turn`, then resumes the effects that were already waiting when it began. */
+  /** Awaits `turn`, then resumes the effects that were waiting before this call. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -174,7 +174,7 @@ export class CommandRunner {
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
-  /** Hands the command to another worker. Returns false if a worker has already performed it. */
+  /** Hands the command to another worker. Returns false if a worker has already executed it. */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
     try {

@@ -72,11 +72,11 @@ export interface SliceOptions {
   readonly webhooks: boolean;
   /** Aborted when the slice has run long enough and must start nothing new. */
   readonly end: AbortSignal;
-  /** Returns true if the engine must perform the command in a separate job. */
+  /** Returns true if the engine must execute the command in a separate job. */
   readonly isDelegated: (command: Command) => boolean;
   /**
-   * Hands a command to the engine, unless the engine already has it. `place`: number of the run's commands ahead of
-   * this one.
+   * Hands a command to the engine, unless the engine already has it. `place` is the number of the run's commands ahead
+   * of it.
    */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
@@ -87,7 +87,7 @@ export interface DriveOptions {
   readonly tools: DriveTools;
   /** How long the lease lasts if the process no longer renews it, in milliseconds. */
   readonly leaseMs: number;
-  /** False if the inbox was empty when the lease was taken. */
+  /** True if the inbox may contain messages; false if it was empty when the lease was taken. */
   readonly hasMail: boolean;
   /** Aborted to stop gracefully: nothing new is submitted, and requests in progress are awaited. */
   readonly stop: AbortSignal;
@@ -98,7 +98,7 @@ export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /** Data that is passed from one slice to the next without being recorded as events. It is lost in a crash. */
 export class DriveMemory {
-  /** Earliest time for retrying each command, in epoch milliseconds; Infinity if not in the current execution. */
+  /** Earliest time for retrying each command, in epoch milliseconds. Infinity means not in the current execution. */
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;
@@ -123,7 +123,10 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /** `isResumed`: true to forget waiting times, so that commands are retried at once. */
+  /**
+   * Restores the memory that an earlier slice stored. With `isResumed`, clears the waiting times, so that commands are
+   * retried at once.
+   */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
     if (!isResumed) return new DriveMemory(stored);

@@ -154,7 +154,7 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Returns null and changes nothing if a message has arrived. */
+  /** Releases the run until it is due again. If a message has arrived, changes nothing and returns null. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
@@ -208,7 +208,10 @@ class Driver {
     }
   }
 
-  /** Commits a decision and releases the run, unless work remains or the decision reserves money. */
+  /**
+   * Commits a decision and releases the run. Does nothing and returns null if work remains, if the decision reserves
+   * money, or if a message has arrived.
+   */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
       return null;
@@ -278,7 +281,7 @@ class Driver {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Rejects only after the results of requests in progress are recorded. */
+  /** Ends the execution with an error, after recording the results of requests in progress. */
   async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
@@ -389,7 +392,7 @@ interface Keeping {
 
 const BUSY_EVERY_MS = 50;
 
-/** Reads a run's inbox; at most once per `BUSY_EVERY_MS` while the run is busy. */
+/** Reads a run's inbox, at most once per `BUSY_EVERY_MS` while the run is busy. */
 class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;

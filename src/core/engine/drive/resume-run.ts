@@ -163,7 +163,10 @@ export async function awaitPauseEnd(
   return false;
 }
 
-/** A pause for funds ends once the balance is sufficient, and a pause for a cap when the cap's next period starts. */
+/**
+ * Returns true if a pause is over: for funds, once the balance is sufficient; for a cap, once its next period has
+ * started.
+ */
 export async function isPauseOver(
   pause: PauseState | null,
   {

@@ -32,7 +32,10 @@ export class RunSupervisor {
     return this.#driven.get(runId)?.handle;
   }
 
-  /** Returns the existing handle if this process is already executing the run, unless `how` changes the run. */
+  /**
+   * Returns a handle that executes the run. If this process is already executing the run, returns the existing handle,
+   * unless `how` changes the run.
+   */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const { runId } = known;

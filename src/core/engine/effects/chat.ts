@@ -27,7 +27,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for a chat. It is long, because an answer that arrives later is lost and must be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** The longest wait for a bill that is not interrupted when the run is stopped. */
+/** A wait between two reads of a bill continues even if the run is stopped, unless the wait is longer than this. */
 const PATIENT_MS = 4_000;
 /** Maximum wait for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;
@@ -109,7 +109,7 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   return { ok: false, message: `The answer does not match the schema: ${problems.join("; ")}.${cut}` };
 }
 
-/** Many models put a code fence around JSON. */
+/** Removes the code fence that many models put around JSON. */
 function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }

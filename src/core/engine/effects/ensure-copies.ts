@@ -23,7 +23,7 @@ type Source =
     }
   | { readonly from: "code"; readonly step: string };
 
-/** Restores damaged or missing copies. Throws {@link MediaLostError} if the bytes no longer exist anywhere. */
+/** Restores damaged or missing copies. Throws {@link MediaLostError} if the content no longer exists anywhere. */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {
     const found = await context.media.verify(sha256);

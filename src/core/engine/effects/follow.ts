@@ -109,7 +109,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
 /** Delays grow by up to this fraction, depending on the job id, so that polls are spread out. */
 const SPREAD = 0.05;
 
-/** Delay before a job is read again if a webhook reported its end too early. */
+/** Delay before a job's status is fetched again if a webhook reported its end too early. */
 const LAG_MS = 2_000;
 /** Due time of a poll that must happen immediately, because a webhook requested it. */
 export const HINTED = 0;
@@ -166,7 +166,7 @@ function delayOf({ dueAt }: PlannedPoll, { jobId }: { readonly jobId: string }, 
 
 type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** `outcome` is `open` if the service first reported the job as ended and now reports it as in progress. */
+/** A job that the service reported as ended. `outcome` is `open` if the service now reports the job as in progress. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;

@@ -25,7 +25,7 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
 }
 
-/** Returns the input of a model, with the bytes of its files. */
+/** Returns a model's input, with references to files replaced by the files' contents. */
 export async function modelInput(value: Json, media: MediaStore): Promise<unknown> {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return Promise.all(value.map((item: Json) => modelInput(item, media)));

@@ -23,7 +23,7 @@ import { localCode } from "./local-code.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** An operation that has no result at this age is left for a person to resolve. */
+/** Maximum age of an operation without a result. After that, a person must resolve it. */
 const LONGEST_MS = DAY_MS;
 
 export const operation: Effect<"operation"> = async (command, context) => {
@@ -180,7 +180,10 @@ function doubted(
   return done({ type: "job.failed", ...target, error }, bill);
 }
 
-/** A long gap between two responses counts as one poll interval, because the machine may have slept. */
+/**
+ * Returns how long the provider's responses have been inconclusive. A long gap between two responses counts as one poll
+ * interval, because the machine may have slept.
+ */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
   if (saidForMs === undefined || saidAt === undefined) return 0;
@@ -203,7 +206,10 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
-/** If the run has already ended without the result, leaves the operation to the next resume. */
+/**
+ * Gives up on an operation that is too old. If the run has already ended without the result, leaves the operation to
+ * the next resume; otherwise, a person must resolve it.
+ */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }

@@ -65,7 +65,10 @@ function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMi
   return { type: "job.quoted", step, attempt, costMicros, basis, ...conditional };
 }
 
-/** If a placeholder may have caused the refusal, the price stays open until the real value is known. */
+/**
+ * Handles a failed request for a price. If a placeholder may have caused a refusal, the price stays open until the real
+ * value is known.
+ */
 function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
   if (asked.pending.length > 0 && isRefusal(error)) {
     const { problems, conditions } = readRefusal({ path: command.step, model: command.model }, error, asked.pending);

@@ -98,8 +98,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Returns null if the request can be repeated, that is, if the service responds and still remembers the idempotency
- * key.
+ * Checks whether a request can be repeated. If the service does not respond or no longer remembers the idempotency key,
+ * returns the result that ends the effect; otherwise null.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -116,8 +116,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the latest time for sending the request. Later, the service may have forgotten the idempotency key, or the
- * journal must first record that the request is sent again.
+ * Returns the latest time for sending the request. After that, the service may have forgotten the idempotency key, or
+ * the journal must first record that the request is sent again.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -231,7 +231,10 @@ function withoutCopy(command: Submit, context: EffectContext, error: MediaLostEr
   return mediaLost(error, events);
 }
 
-/** If an input asset has expired, withdraws the request, so that the asset's file is sent instead. */
+/**
+ * Handles a refusal of the request's media. If an input asset has expired, withdraws the request, so that the asset's
+ * file is sent instead.
+ */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

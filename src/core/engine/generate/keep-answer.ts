@@ -22,7 +22,10 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** `came`: the hash of a file that was fetched but is not valid. */
+/**
+ * An output could not be fetched. `came` is the hash of the fetched file if it is not valid; null if no file was
+ * fetched.
+ */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -64,7 +67,8 @@ interface Kept {
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * `known` holds the media that earlier attempts stored, by position. The media that this call stores are added to it.
+ * Stores a provider's outputs. `known` contains the media that earlier attempts stored, by position, and is extended by
+ * the media that this call stores.
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,

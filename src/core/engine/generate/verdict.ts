@@ -10,7 +10,10 @@ import type { ProviderRequest } from "../../run/command.ts";
 import { AWAY, generationId, lostAnswer } from "../../run/kinds/provider.ts";
 import { done, type EffectResult } from "../service/service-answers.ts";
 
-/** `nothing made`: the request never left this machine, or the provider refused it at once. */
+/**
+ * What an error proves about a request to a provider. `nothing made`: the request never left this machine, or the
+ * provider refused it at once.
+ */
 interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
   readonly error: JournalError;
@@ -124,7 +127,7 @@ function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict 
   };
 }
 
-/** Describes an error without secrets, because a provider may repeat the API key that it refuses. */
+/** Describes an error without secrets. A provider's message may repeat the API key that it rejects. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -191,11 +194,14 @@ export interface Call {
 }
 
 const PROMPT_FIELDS = new Set(["prompt", "text", "input"]);
-/** A prompt with at least this many characters, and a space, is recognized in any field. */
+/**
+ * A prompt that contains a space and at least this many characters is recognized in any field of a request. A shorter
+ * one is recognized only in `PROMPT_FIELDS`.
+ */
 const LONG_PROMPT_CHARACTERS = 20;
 const MEDIUM_CHARACTERS = 64;
 
-/** Returns true if the request starts the work. Only that request contains the call's prompt or media. */
+/** Returns true if a request body starts the provider's work. Only such a body contains the call's prompt or media. */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
   const { prompt, text } = options;
@@ -231,7 +237,10 @@ const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_poli
 /** Matches Replicate's moderation code at the end of an error message. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 
-/** Marks an error as a moderation refusal if the provider's code says so. `of`: what was refused, if certain. */
+/**
+ * Marks an error as a moderation refusal if the provider's code says so. `of` is what was refused; null if this is
+ * uncertain.
+ */
 export function asModerated(error: JournalError, thrown: unknown, of: Flagged["of"]): JournalError {
   const found = objectionIn(thrown);
   if (found === null) return error;

@@ -21,12 +21,12 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
     this.#spool = spool;
   }
 
-  /** Finds stored bytes, after restoring them if they were discarded. */
+  /** Finds stored content. If the content was discarded, restores it first. */
   protected abstract find(sha256: string): Promise<Found | null>;
-  /** Resets the age of bytes that `gc` might otherwise remove. Returns false if `gc` has just removed them. */
+  /** Resets the age of content that `gc` might otherwise remove. Returns false if `gc` has just removed it. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
-  /** Stores the bytes of a temporary file, which may be moved instead of copied. */
+  /** Stores a temporary file. The file may be moved instead of copied. */
   protected abstract store(spooled: Spooled): Promise<void>;
   abstract hold(hashes: Iterable<string>): Promise<HeldMedia>;
 

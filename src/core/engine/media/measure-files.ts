@@ -18,7 +18,7 @@ interface Source {
   readonly inside?: string;
 }
 
-/** Uses the measurement in `stored` for a file that can no longer be read. */
+/** Measures files. For a file that can no longer be read, returns its earlier measurement from `stored`. */
 export async function measureFiles(
   files: readonly Source[],
   media: MediaStore,
@@ -35,7 +35,10 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** Compares only the end of a relative path, because the path may have been resolved against another folder. */
+/**
+ * Returns true if the facts belong to the given path or URL. Compares only the end of a relative path, because the path
+ * may have been resolved against another folder.
+ */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }

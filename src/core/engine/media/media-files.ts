@@ -35,7 +35,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** Hard links change a cached file's `ctime`, so only `mtime` reveals changes to its content. */
+  /** True for a cache. Hard links change the `ctime` of its files, so only `mtime` reveals changes to their content. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -90,7 +90,7 @@ export class MediaFiles {
     }
   }
 
-  /** Replaces any existing file, because it may be damaged. */
+  /** Moves a temporary file into the store. Replaces any existing file, because it may be damaged. */
   async keep({ path, sha256, sizeBytes }: Spooled): Promise<void> {
     const target = this.path(sha256);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -158,7 +158,7 @@ function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uin
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** Opens the file only when reading starts, because an unread stream's error would end the process. */
+/** Streams a file. Opens it only when reading starts, because an error in an unread stream would end the process. */
 export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, range);
 }

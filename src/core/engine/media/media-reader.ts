@@ -28,7 +28,10 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/** `isUnread`: reading did not finish. `isEmpty`: the file has no image, video or audio. */
+/**
+ * What is wrong with a media file. `isUnread`: reading did not finish. `isEmpty`: the file has no image, video or
+ * audio.
+ */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
@@ -70,12 +73,12 @@ type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Runs `work`. Files read in it belong to this owner, unless an enclosing call already set an owner. */
+/** Runs `work`. The files that it reads are attributed to `owner`, unless an enclosing call already set an owner. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
-/** Reads untrusted media on worker threads, and limits the time that each owner can waste. */
+/** Reads untrusted media on worker threads, and limits the time spent on each owner's unreadable files. */
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];

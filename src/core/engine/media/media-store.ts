@@ -9,7 +9,7 @@ export interface StoredMedia {
 
 export type MediaSource =
   /**
-   * `sha256`: the hash from an earlier measurement. If the store has an intact copy of those bytes, the file is not
+   * A file. `sha256` is its hash from an earlier measurement. If the store already has an intact copy, the file is not
    * read.
    */
   | { readonly path: string; readonly sha256?: string }
@@ -36,20 +36,20 @@ export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
   readonly location: string;
   /**
-   * Copies bytes into the store unless it already has an intact copy. If no event refers to the bytes within half of
-   * {@link GRACE_MS}, `gc` may remove them.
+   * Copies content into the store unless the store already has an intact copy. If no event refers to the content within
+   * half of {@link GRACE_MS}, `gc` may remove it.
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;
-  /** Like {@link MediaStore.has}, but also resets the age of the bytes. */
+  /** Like {@link MediaStore.has}, but also resets the content's age. */
   touch(sha256: string): Promise<boolean>;
   /** Returns the size in bytes; null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;
   /** Returns the path of the stored file, even if it does not exist; null if the store is not on a local disk. */
   path(sha256: string): string | null;
-  /** Provides stored bytes as local files. Checks bytes that were fetched from a bucket against their hash. */
+  /** Provides stored content as local files. Checks content that was fetched from a bucket against its hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
-  /** Streams the bytes, or a range of them, without checking the hash. @throws MediaMissingError */
+  /** Streams the content, or a range of it, without checking the hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Returns the origin of the URLs from `link`, for a page's content security policy; null if the store provides no
@@ -72,40 +72,40 @@ export interface MediaStore {
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   /** True if a placed file still exists. Its content is not checked. */
   isPlaced(file: string, outDir: string): Promise<boolean>;
-  /** Compares the stored bytes with their hash. Reads an unchanged file only once per process. */
+  /** Compares the stored content with its hash. Reads an unchanged file only once per process. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
-  /** Tests, once per process, that bytes can be written. */
+  /** Tests, once per process, that the store can be written to. */
   checkWritable(): Promise<void>;
   readonly garbage: MediaGarbage;
 }
 
-/** Bytes younger than this are never removed, because a run may be about to refer to them. */
+/** Content younger than this is never removed, because a run may be about to refer to it. */
 export const GRACE_MS = HOUR_MS;
 
 export const FILES_AT_ONCE = 16;
 
 export interface ListedMedia extends StoredMedia {
-  /** Milliseconds since the bytes were last put, touched or discarded. */
+  /** Milliseconds since the content was last stored, touched or discarded. */
   readonly ageMs: number;
 }
 
 export interface DiscardedMedia extends ListedMedia {
-  /** Identifies this discarded copy, because the same bytes may be discarded repeatedly. */
+  /** Identifies this discarded copy. The same content may be discarded more than once. */
   readonly id: string;
 }
 
 /**
- * Removes unreferenced bytes in two stages: they are first discarded, and later purged unless a process has asked for
- * them in the meantime.
+ * Removes unreferenced content in two stages. It is first discarded, and later purged unless a process has requested it
+ * in the meantime.
  */
 export interface MediaGarbage {
-  /** Minimum age at which discarded bytes are purged, in milliseconds. */
+  /** Minimum age at which discarded content is purged, in milliseconds. */
   readonly purgeAfterMs: number;
   list(): AsyncIterable<ListedMedia>;
-  /** Sets bytes aside. If they are missing or were used within {@link GRACE_MS}, does nothing and returns false. */
+  /** Sets content aside. If it is missing or was used within {@link GRACE_MS}, does nothing and returns false. */
   discard(sha256: string): Promise<boolean>;
   discarded(): AsyncIterable<DiscardedMedia>;
-  /** Restores discarded bytes. Returns false if they no longer exist. */
+  /** Restores discarded content. Returns false if it no longer exists. */
   restore(sha256: string): Promise<boolean>;
   purge(discarded: DiscardedMedia): Promise<void>;
   /** Removes leftovers of interrupted writes, and returns how many there were. `dryRun` only counts them. */

@@ -20,7 +20,7 @@ export interface NamedFile extends AsyncDisposable {
   readonly path: string;
 }
 
-/** `from`: the allowed files and folders, with links resolved; null allows any file. */
+/** Opens a file for reading. `from` lists the allowed files and folders, with links resolved; null allows any file. */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
   // Do not block on a pipe that has no writer.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
@@ -102,7 +102,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** Prefers the cause, because the error's own message is often just "fetch failed". */
+/** Returns the reason for an error. Prefers the cause, because the error's own message is often just "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const inner = cause as (Error & { readonly code?: string }) | undefined;

@@ -190,7 +190,10 @@ function safeSegments(name: string): readonly string[] {
   return segments.length === 0 ? ["file"] : segments.map(safeSegment);
 }
 
-/** An invalid segment gets a hash of the original, so that two names never collide. */
+/**
+ * Returns a valid path segment. If the original is invalid, the result contains a hash of it, so that two names never
+ * collide.
+ */
 function safeSegment(segment: string): string {
   const safe = safeFileName(segment);
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
@@ -222,7 +225,7 @@ function withHash(safe: string, requested: string): string {
   return `${basename(safe, extension)}-${hash}${extension}`;
 }
 
-/** Local files with bytes from the store. They are read-only, and remain in place until released. */
+/** Stored media as local files. The files are read-only, and remain in place until released. */
 export interface HeldMedia extends AsyncDisposable {
   /** Returns the path of the file. Throws for a hash that was not requested. */
   path(sha256: string): string;

@@ -16,7 +16,10 @@ export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Runs on a worker thread, because crafted files can make the libraries hang. */
+/**
+ * Answers a question about a media file. Call this only on a worker thread, because crafted files can make the
+ * libraries hang.
+ */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -139,7 +142,10 @@ const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;
 
-/** Services often report the requested values instead of the actual ones, so small differences are accepted. */
+/**
+ * Returns how a file contradicts the stated facts; null if it does not. Services often report the requested values
+ * instead of the actual ones, so small differences are accepted.
+ */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
   if (type !== null && isOtherKind(type, plainType(measured.contentType)!)) {

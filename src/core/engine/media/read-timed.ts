@@ -5,7 +5,7 @@ import { Bytes } from "./whole.ts";
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** The metadata of these containers gives the duration; their packets do not state how long the last frame lasts. */
+/** Containers whose duration is taken from their metadata. Their packets do not state how long the last frame lasts. */
 const STATED = /webm|flac/;
 
 export async function readTimed(path: string, contentType: string) {

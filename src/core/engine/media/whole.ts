@@ -13,7 +13,7 @@ function wholePng(file: Bytes): Whole {
   });
 }
 
-/** Ignores anything after the end of the image, because phones may append a second image. */
+/** Checks a JPEG image. Ignores anything after its end, because phones may append a second image. */
 function wholeJpeg(file: Bytes): Whole {
   return walk(2, (at) => {
     const head = file.read(at, 4);
@@ -263,7 +263,7 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Tolerance for writers that do not count the frame that contains this header. */
+/** Tolerance in bytes: the size in a Xing header may leave out the frame that contains the header. */
 const XING_TOLERANCE_BYTES = 4_096;
 
 function statedMp3End(file: Bytes, at: number): number {

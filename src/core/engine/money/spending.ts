@@ -157,7 +157,7 @@ export class SpendingWatch {
     this.#failures = failures;
   }
 
-  /** Returns the amounts that the limits still allow. `moves`: true if the wallet's balance may have grown. */
+  /** Returns the amounts that the limits still allow. Pass true as `moves` if the wallet's balance may have grown. */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
@@ -326,7 +326,10 @@ function capTerms({ tag, sinceAt, capMicros, isBudget, anyValueOf }: SpendingCap
   };
 }
 
-/** In every time zone, midnight and clock changes fall on a multiple of a quarter of an hour. */
+/**
+ * Resolution of the search for the start and end of a day. In every time zone, midnight and clock changes fall on a
+ * multiple of a quarter of an hour.
+ */
 const STEP_MS = 900_000;
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 

@@ -9,7 +9,7 @@ import { WalletShortError } from "../errors.ts";
 
 /** How long a balance is trusted, in milliseconds. Others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** Balance reads go before other requests, because submissions wait for them. */
+/** Priority of balance reads. They go before other requests, because submissions wait for them. */
 const PRIORITY = 200;
 
 /** A balance, and the account's charge counter (`mark`) just before the balance was read. */
@@ -19,8 +19,8 @@ export interface WalletReading {
 }
 
 /**
- * Reads the wallet's balance. Occasional reads are enough, because the journal records what runs reserve and are
- * charged.
+ * Reads the wallet's balance. Occasional reads are enough, because the journal records all reservations and charges of
+ * the runs.
  */
 export class Wallet {
   readonly #parts: {

@@ -129,7 +129,7 @@ function unusable(file: string): InvalidOptionError {
   );
 }
 
-/** Longer messages are truncated, because the receiver may be a phone. */
+/** Maximum length of a message. Longer messages are truncated, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
@@ -251,7 +251,7 @@ export interface Delivery {
 
 type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** The command gets no other environment variables, because they may contain credentials. */
+/** Environment variables that the command receives. All others are withheld, because they may contain credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 

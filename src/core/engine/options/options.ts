@@ -19,14 +19,17 @@ import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitutes } from "../service/rehearsal.ts";
 
 export const DEFAULT_LEASE_MS = 30_000;
-/** A process must be able to renew its lease several times before the lease ends. */
+/** Minimum duration of a lease. A process must be able to renew its lease several times before the lease ends. */
 const SHORTEST_LEASE_MS = 1_000;
 
 /** A limit on the total that the account's runs in one journal may spend. */
 export interface CapOption {
   /** The amount in US dollars, as a decimal string. */
   readonly usd: string;
-  /** `day`: the cap applies to each day in {@link OpenOptions.capTimeZone}. Default: it applies to all time. */
+  /**
+   * `day`: the cap applies to each day, in the time zone {@link OpenOptions.capTimeZone}. Default: it applies to all
+   * time.
+   */
   readonly per?: "day" | undefined;
   /**
    * The tag of the runs to which the cap applies, such as `team=video`; `team=*` applies it to each team separately.
@@ -74,7 +77,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How this process's API requests take turns, so that a large run does not block small ones. Default: by run.
+   * How this process's API requests take turns, so that a large run does not block small ones. Default: all runs get
+   * equal shares.
    */
   readonly turns?: TurnsOption | undefined;
   /** How long an unanswered request may be retried, in milliseconds: a whole number above 0. Default 24 h. */

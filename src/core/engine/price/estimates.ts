@@ -100,7 +100,9 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Returns any voice of the model, to price speech whose own voice does not exist yet. */
+  /**
+   * Returns any voice of the model, for pricing speech whose own voice does not exist yet. Null if the model has none.
+   */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;

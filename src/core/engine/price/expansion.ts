@@ -169,7 +169,7 @@ interface Asked {
   readonly steps: readonly PlanStep[];
 }
 
-/** Plans again without options whose prompts moderation rejects, if the next option may replace them. */
+/** Plans again without the options whose prompts moderation rejects, if later options can replace them. */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
   asked: (made: Made) => Asked | null,

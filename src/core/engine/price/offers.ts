@@ -18,7 +18,7 @@ export interface Offered {
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** A hash of the run's state that the quote depends on; null for a new run. */
+  /** Hash of the run's plan and rerun requests; null for a new run. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];

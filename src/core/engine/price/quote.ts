@@ -109,10 +109,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /**
-     * Returns the price for the longest input. The step's own maximum limits this price, because a step that costs more
-     * fails.
-     */
+    /** Returns the price for the longest input, but at most the step's own maximum. A step that costs more fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {

@@ -56,9 +56,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/**
- * Warns about texts that occur in both a local function and a job's input, because an edit changes only one of them.
- */
+/** Warns if a local function and a job's input contain the same text, because an edit changes only one of them. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -229,7 +227,10 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /** After a moderation refusal, a provider that reports no costs may still have charged in full. */
+  /**
+   * Returns what a step can cost if it succeeds and if it fails. With `isFailedPaid`, a failure costs just as much:
+   * after a moderation refusal, a provider that reports no costs may have charged in full.
+   */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -268,8 +269,8 @@ export interface StepPrice {
   readonly costMicros: number | null;
   /**
    * `quoted`: the service quoted exactly this input. `provisional`: quoted with placeholders for results that do not
-   * exist yet, and quoted again before the step is submitted. `unquotable`: the step runs only with a maximum. `free`:
-   * costs nothing, like an upload. `reused`: an earlier run already has the result.
+   * exist yet, and quoted again before the step is submitted. `unquotable`: the service quotes no price, so the step
+   * runs only with a maximum. `free`: costs nothing, like an upload. `reused`: an earlier run already has the result.
    */
   readonly basis: PriceBasis | "free" | "reused";
   /** The maximum cost, in micro-dollars, that the step or the run allows. Null if there is none. */
@@ -279,7 +280,10 @@ export interface StepPrice {
    * limit.
    */
   readonly mostMicros: number | null;
-  /** Why there is no price, or what is required of media that do not exist yet. */
+  /**
+   * A remark on the price, such as why there is none, or which requirements results that do not exist yet must meet.
+   * Null if there is nothing to remark.
+   */
   readonly reason: string | null;
   /** Paths of the steps whose media the model may refuse. */
   readonly conditionalOn?: readonly string[];

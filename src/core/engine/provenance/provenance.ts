@@ -22,9 +22,7 @@ export function manifestName(file: string): string {
   return `${file}.json`;
 }
 
-/**
- * Writes a manifest beside each file, atomically replacing an earlier one. The file itself must already be in place.
- */
+/** Writes a manifest beside each file, which must already be in place. Atomically replaces earlier manifests. */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
   files: readonly F[],

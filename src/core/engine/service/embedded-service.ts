@@ -14,7 +14,7 @@ export interface Service {
   /** The origin that identifies the service in runs. It stays the same if a local service restarts on another port. */
   readonly origin: string;
   readonly missingKey?: InvalidOptionError | null;
-  /** If the options rule out using the service, the error that every call that needs it throws. */
+  /** The error that is thrown by every call that needs the service. Set if the options rule out using it. */
   readonly unusable?: InvalidOptionError;
   close(): Promise<void>;
 }
@@ -73,7 +73,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return hostedService(options, { client, missingKey: missing, close: () => client.close() });
 }
 
-/** With `journalOnly`, the client sends nothing but still identifies the account that the runs belong to. */
+/**
+ * Returns a hosted service. With `journalOnly`, its client sends nothing but still identifies the account that the runs
+ * belong to.
+ */
 function hostedService({ journalOnly }: ServiceOptions, of: Omit<Service, "kind" | "origin">): Service {
   const service = { ...of, kind: "hosted", origin: of.client.baseUrl } as const;
   if (journalOnly !== true) return service;

@@ -39,7 +39,7 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Returns what a service's error means for this kind of request. Rethrows an error with any other cause. */
+/** Returns what an error of the service means for this kind of request. Rethrows all other errors. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);

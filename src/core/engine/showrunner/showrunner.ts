@@ -42,9 +42,9 @@ export interface EnginePort {
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
-   * Reports a verified webhook that says a job has ended. The process that executes the job's run then reads the job
-   * without waiting for the next poll. If no run knows the job yet, the job is read as soon as a run knows it. A
-   * repeated call with the same id has no effect.
+   * Reports a verified webhook that says a job has ended. The process that executes the job's run then fetches the
+   * job's status without waiting for the next poll. If no run knows the job yet, its status is fetched as soon as a run
+   * does. A repeated call with the same id has no effect.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**

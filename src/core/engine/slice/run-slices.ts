@@ -203,7 +203,9 @@ function fundsLookedAt(
   return status === "paused" && now < updatedAt + waitForFundsMs ? now + FUNDS_EVERY_MS : null;
 }
 
-/** If this process lacks a step's code, leaves the run to other workers instead of pausing it. */
+/**
+ * Returns dependencies that leave the run to other workers, instead of pausing it, if this process lacks a step's code.
+ */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
     find(state, path) {
@@ -296,8 +298,8 @@ export interface SliceOptions {
   /** Finds the code of local functions. By default, steps that need code are left to other processes. */
   readonly findPipeline?: FindPipeline | undefined;
   /**
-   * Hands a function that may run for a long time to a separate job of the engine. The job calls {@link
-   * EnginePort.work}. Resolves once the engine has stored the job. Handing over the same work again must have no
+   * Starts a separate job of the engine for a function that may run for a long time. The job calls {@link
+   * EnginePort.work}. Resolves once the engine has stored the job. A repeated call with the same work must have no
    * effect. By default, functions run within the slice.
    */
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;

@@ -252,7 +252,10 @@ function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step, so that it runs again. Attempts after its last request are dropped, but its results stay listed. */
+/**
+ * Resets a step, so that it runs again. Drops the attempts after the last one that was sent. Earlier results stay
+ * listed.
+ */
 function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path } = step;

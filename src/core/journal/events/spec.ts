@@ -32,7 +32,7 @@ export type LedgerChange =
     }
   /** Raises the amount reserved for a sent request. No limit is checked, because the money is spent anyway. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** Balances that are read after this event include the charge. */
+  /** The service has charged for the request. Balances that are read after this event include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
@@ -44,7 +44,7 @@ export interface TimelineWriter {
   start(step: string): void;
   begin(step: string, attempt: number, phase: "queue" | "render" | "chat"): void;
   acknowledge(step: string, attempt: number): void;
-  /** `outputs` is null if the job failed. */
+  /** Marks a job as ended. `outputs` is null if the job failed. */
   jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void;
   copied(step: string, attempt: number): void;
   close(step: string): void;
@@ -91,7 +91,7 @@ export interface EventSpec<E> {
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
   readonly line: ((event: E) => EventText) | null;
-  /** `state` already includes the event. */
+  /** Returns the incident that the event reports, if any. `state` already includes the event. */
   readonly incident: ((event: E, state: RunState) => IncidentText | null) | null;
   readonly notice: ((event: E, state: RunState) => NoticeText | null) | null;
 }

@@ -220,7 +220,7 @@ export const stepEvents: EventTable<StepEvent> = {
   },
 };
 
-/** Earlier versions stored notes without checking that they are text. */
+/** Converts a note to text, because earlier versions stored notes without checking their type. */
 function noteText(note: string | null): string | null {
   return note === null ? null : String(note);
 }

@@ -50,7 +50,7 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /** Drops pending notifications, because other processes also poll. */
+  /** Closes the feed and rejects the waiting calls. Drops pending notifications, because other processes also poll. */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();

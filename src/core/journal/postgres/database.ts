@@ -154,7 +154,7 @@ export class Database {
     }
   }
 
-  /** Sets the time limits of a connection. A pooler shares its connections, so their settings must not change. */
+  /** Sets the time limits of a connection, except behind a pooler, which shares its connections between clients. */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
     const { statementTimeoutMs, lockTimeoutMs } = this.settings;

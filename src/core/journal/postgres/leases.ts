@@ -14,7 +14,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** The text before and after the epoch in the event's JSON. The database fills in the epoch. */
+/** The JSON before and after the epoch in a `lease.acquired` event. The database fills in the epoch. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
@@ -108,7 +108,7 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 
 /** Converts between the database's clock and this process's clock. */
 export interface LeaseClock {
-  /** Returns null if the database uses its own clock. */
+  /** Returns the time to pass to the database; null if the database uses its own clock. */
   forDatabase(at?: number): number | null;
   forWrite(at?: number): { readonly now?: number };
   expiryOf(leftMs: number, at?: number): number;

@@ -92,7 +92,7 @@ function newer(
   );
 }
 
-/** `c` is a `WireCreate`. */
+/** Creates a run. `c` is a `WireCreate`. */
 const createRun = `
 CREATE OR REPLACE FUNCTION {s}.create_run(c jsonb, p_event_version integer, p_repeated boolean) RETURNS text
 LANGUAGE plpgsql AS $function$
@@ -123,7 +123,9 @@ BEGIN
   RETURN 'created';
 END $function$`;
 
-/** `c` is a `WireTake`. A held lease is taken only if its epoch is `dead_epoch`. */
+/**
+ * Takes a run's lease. `c` is a `WireTake`. A lease that has not expired is taken only if its epoch is `dead_epoch`.
+ */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
   OUT outcome text, OUT epoch bigint, OUT last_seq bigint, OUT lease_holder text, OUT lease_left bigint, OUT memo text,

@@ -59,7 +59,10 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/** Lists a run's entries. If there are none, the statement must return one row in which `column` is null. */
+/**
+ * Runs a statement that lists data of one run. If there is no data, the statement must return one row in which `column`
+ * is null.
+ */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);

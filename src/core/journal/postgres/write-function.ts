@@ -94,7 +94,7 @@ const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
 const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text, slot text)
         LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
 
-/** The empty tag stands for all runs. */
+/** SQL for a run's tags, including the empty tag, which stands for all runs. */
 const tagsOf = (run: string) =>
   `(SELECT '' AS tag UNION ALL SELECT key || '=' || value FROM jsonb_each_text(${run}.tags::jsonb)) t`;
 const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE

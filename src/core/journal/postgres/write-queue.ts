@@ -18,10 +18,10 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Larger groups would hold their locks for too long. */
+/** Maximum number of writes in a group. Larger groups would hold their locks for too long. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** While the server writes one group to disk, the next can be built. */
+/** Maximum number of groups in progress. While the server writes one group to disk, the next can be built. */
 const groupsAtOnce = 2;
 
 /** Sends writes in groups, one transaction per group. Each run's writes keep their order. */
@@ -72,7 +72,10 @@ export class WriteQueue {
     });
   }
 
-  /** Puts new runs first, sorted by id, because they are locked in this order. */
+  /**
+   * Takes the next group of writes from the queue. New runs come first, sorted by id, because they are locked in this
+   * order.
+   */
   #nextGroup(): readonly Pending[] {
     const group: Pending[] = [];
     const rest: Pending[] = [];
@@ -136,7 +139,7 @@ function byRun({ wire: { run: a } }: Pending, { wire: { run: b } }: Pending): nu
   return a < b ? -1 : 1;
 }
 
-/** A write, as `write_runs` receives it. Empty fields are left out. */
+/** A write in the form that the SQL function `write_runs` receives. Empty fields are left out. */
 type Wire = WireCreate | WireTake | WireCommit;
 
 interface AnyWire {
@@ -199,7 +202,7 @@ interface WireCommit extends AnyWire {
   readonly state?: string;
 }
 
-/** `tag` is null for a cap on all runs; `slot` is null for a cap without a period. */
+/** A spending cap to check. `tag` is null for a cap on all runs, and `slot` is null for a cap without a period. */
 interface WireCap {
   readonly tag: string | null;
   readonly slot: number | null;

@@ -70,7 +70,7 @@ export class Database {
   }
 }
 
-/** Large text is stored deflated. */
+/** Text as stored in the database. Large text is deflated. */
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;

@@ -221,7 +221,7 @@ function readHeader(path: string): Header {
   }
 }
 
-/** For the offsets, see "The Database Header" at sqlite.org/fileformat2.html. */
+/** Checks the header of a journal file. For the offsets, see "The Database Header" at sqlite.org/fileformat2.html. */
 function checkHeader(path: string, size: number, header: Buffer, logged: boolean): void {
   const known = Buffer.from(magic, "latin1").subarray(0, header.length);
   if (!header.subarray(0, magic.length).equals(known)) throw notAJournal(path, "is not an SQLite database");

@@ -61,7 +61,10 @@ export interface RunRecord {
   readonly ledger: LedgerTotals;
 }
 
-/** Most commits write only events, so the newest values are in the last event. */
+/**
+ * SQL for a run's newest sequence number and update time. Most commits of a leased run write only events, so the newest
+ * values are in the last event.
+ */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
 const wakeAt = "(SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
@@ -163,7 +166,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
   };
 }
 
-/** Call this only within a write transaction. */
+/** Returns a run's row, from memory if possible. Call this only within a write transaction. */
 export function leasedRun(db: Database, runId: string): RunRecord {
   const known = db.knownRuns.get(runId) as RunRecord | undefined;
   if (known !== undefined) return known;

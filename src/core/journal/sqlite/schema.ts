@@ -7,7 +7,10 @@ export interface Migration {
 
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
-/** All rows of a run contain the same small key, so that removing the run is fast. */
+/**
+ * The tables of a journal, one version after the other. All rows of a run contain the same small key, so that removing
+ * the run is fast.
+ */
 export const migrations: readonly Migration[] = [
   {
     sql: `

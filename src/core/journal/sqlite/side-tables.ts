@@ -250,7 +250,10 @@ export function sortResults(db: Database, upTo: number): boolean {
   return false;
 }
 
-/** The order of the tables makes SQLite search the results by index. */
+/**
+ * Start of a query for results. `CROSS JOIN` keeps this order of the tables, which makes SQLite search the results by
+ * index.
+ */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step";

@@ -8,12 +8,12 @@ export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Returns a function that must be called after the commit. */
+  /** Does the work inside the transaction. Returns a function to call after the commit. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Larger transactions would block the event loop for too long. */
+/** Maximum number of writes in a transaction. Larger transactions would block the event loop for too long. */
 const largestGroup = 256;
 
 /** Writes to the database. Writes requested in the same turn of the event loop share a transaction and an fsync. */
@@ -133,7 +133,7 @@ export interface BusyRetryOptions {
   readonly path: string;
 }
 
-/** Until this time has passed, a call is retried in every turn of the event loop. */
+/** How long a call is retried in every turn of the event loop, in milliseconds. After that, retries are delayed. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;

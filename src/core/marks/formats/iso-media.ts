@@ -69,7 +69,9 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
   return within.find(({ type }) => type === "XMP_") ?? null;
 }
 
-/** Returns null at the four zero bytes that end QuickTime's user data. */
+/**
+ * Returns the box at a position. Null if fewer than 8 bytes remain: QuickTime's user data ends with four zero bytes.
+ */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);
 }

@@ -38,7 +38,7 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Returns null after the last chunk, where unrelated data may follow. */
+/** Returns the chunk at a position. Null after the last chunk, where unrelated data may follow. */
 async function chunkAt(source: Source, at: number): Promise<Box | null> {
   const isOver = at > SIGNATURE.length && (await source.read(at - 8, 4)).toString("latin1") === "IEND";
   if (isOver) return null;

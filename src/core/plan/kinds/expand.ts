@@ -8,7 +8,7 @@ export interface ExpandStep extends ExpandingStep {
 
 export interface ExpandDraft extends DraftStepBase {
   readonly kind: "expand";
-  /** The value on which the steps depend. Null after a reported mistake. */
+  /** The value that the added steps depend on; null if it is invalid (already reported). */
   readonly on: DraftReference | null;
   readonly maxSteps: number;
   readonly version: string;

@@ -26,7 +26,7 @@ export interface JobDraft extends DraftStepBase {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
   readonly seed: number | null;
-  /** True if an edit set or removed the seed, so that planning adds none. */
+  /** True if an edit set or removed the seed. Planning then assigns no seed. */
   readonly isSeedEdited?: true;
 }
 
@@ -207,7 +207,10 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 
 export interface BoundInput {
   readonly input: Json;
-  /** Inputs with placeholders for references. There are several if a placeholder has several possible forms. */
+  /**
+   * The input with placeholders in place of references. There are several samples if a placeholder can have several
+   * forms.
+   */
   readonly samples: readonly Json[];
   readonly checkedFields: readonly string[];
 }

@@ -221,8 +221,8 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 
 export interface StepFacts {
   /**
-   * What the step makes. Null if this is unknown because of a problem, or because it is decided later. Uses of the step
-   * are then not checked.
+   * What the step makes. Null if a problem makes this unknown, or if it is decided later. Then uses of the step are not
+   * checked.
    */
   readonly yields: Yield | null;
   readonly outputs: number;

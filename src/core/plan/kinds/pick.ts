@@ -25,7 +25,7 @@ export interface SecondChoice {
   readonly options: readonly string[];
   /** True if the next option also starts when moderation refuses the previous one. */
   readonly afterModeration: boolean;
-  /** How long the service may be unavailable before the next option starts, in milliseconds. Null if the run waits. */
+  /** How long the service may be unavailable before the next option starts, in milliseconds. Null means no limit. */
   readonly awayMs: number | null;
   /** True if the last option repeats the previous one with a rewritten prompt, after moderation refused it. */
   readonly rewrites?: true;

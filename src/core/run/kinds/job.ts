@@ -93,7 +93,7 @@ function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBu
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Asks whether the model accepts the media that already exist, before the missing media are paid for. */
+/** Checks whether the model accepts the existing media before the run pays for the missing media. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));

@@ -22,16 +22,16 @@ export type PaidStep = Extract<PlanStep, { readonly model: string }>;
 export interface PaidKind<S extends PaidStep> {
   readonly activity: StepActivity;
   readonly sends: Command["type"];
-  /** The field that says when the work on a completed request began. */
+  /** The field that contains the time at which work on a completed request began. */
   readonly worksFrom: "intendedAt" | "submittedAt";
   /** Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent. */
   begin(plan: S, step: StepState, last: AttemptState | null, builder: DecisionBuilder): void;
-  /** Handles a request that may have been sent, even though nothing is waiting for its answer anymore. */
+  /** Handles a request that may have been sent, but whose response no process is waiting for. */
   unanswered(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void;
   poll?(plan: S, attempt: AttemptState): Command;
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };
   retry(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry;
-  /** Checks the outcome of an unresolved attempt again. Unless it is found, a person must decide. */
+  /** Looks for the outcome of an unresolved attempt again. If it is not found, a person must decide. */
   unresolved?(plan: S, attempt: AttemptState, builder: DecisionBuilder): void;
 }
 

@@ -5,7 +5,6 @@ import {
   newRun,
   type OutputFacts,
   type RunEvent,
-  type RunPlanned,
   type StoredEvent,
 } from "../../../../src/core/journal/events.ts";
 import {
@@ -23,6 +22,7 @@ import type { DecideContext, Decision } from "../../../../src/core/run/decision-
 import { offered } from "../../../../src/core/run/kinds/approve.ts";
 import { runOutcome } from "../../../../src/core/run/outcome.ts";
 import { decide, Scheduler } from "../../../../src/core/run/scheduler.ts";
+import { planned } from "../../journal/samples.ts";
 
 /** Outcome of a step's attempt; the last outcome is used for all further attempts. */
 export type Fate = "made" | "partly" | "failed" | "failed-free" | "moderated" | "refused" | "unanswered" | "late-bill";
@@ -69,24 +69,11 @@ export class FakeRun {
 
   constructor(world: World) {
     this.world = world;
-    const planned: RunPlanned = {
-      type: "run.planned",
-      program: "1.0.0",
-      plan: world.plan,
-      input: {},
-      baseUrl: "paper",
-      keyId: "paper",
-      nonce: "n",
-      budgetMicros: world.budgetMicros ?? null,
-      maxUnquotedMicros: null,
-      limits: { total: world.total ?? 3, perModel: {}, perModality: {} },
-      quoteMicros: null,
-      outDir: "/out",
-      source: null,
-    };
-    this.state = newRun("x", planned, this.now);
+    const { plan, budgetMicros = null, total = 3 } = world;
+    const first = { ...planned(), plan, budgetMicros, limits: { total, perModel: {}, perModality: {} } };
+    this.state = newRun("x", first, this.now);
     this.#scheduler = new Scheduler(this.state);
-    this.events.push({ runId: "x", seq: 1, at: this.now, version: 1, event: planned });
+    this.events.push({ runId: "x", seq: 1, at: this.now, version: 1, event: first });
   }
 
   take(events: readonly RunEvent[]): void {

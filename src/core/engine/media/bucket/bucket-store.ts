@@ -240,7 +240,7 @@ class BucketGarbage implements MediaGarbage {
   }
 }
 
-/** Recently used copies are not evicted, because a process may be about to open them. */
+/** Copies used within this period, in milliseconds, are not evicted, because a process may be about to open them. */
 const IN_USE_MS = 10 * 60_000;
 
 /**

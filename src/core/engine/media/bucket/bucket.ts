@@ -26,7 +26,7 @@ export interface Bucket {
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
   get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null>;
-  /** Copying an object onto itself resets its age. Returns false if the object does not exist. */
+  /** Copies an object. Copying it onto itself resets its age. Returns false if the object does not exist. */
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;

@@ -167,7 +167,9 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** Reads the object again, because the server's ETag does not prove that its bytes match. */
+  /**
+   * Reads the stored object again and compares its hash, because the server's ETag does not prove that the bytes match.
+   */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -229,7 +231,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** Returns false if the server's responses do not prove that the right bytes arrived. */
+  /** Uploads a file. Returns false if the server's responses do not prove that the right bytes arrived. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -304,7 +306,10 @@ class S3Upload {
   }
 }
 
-/** A server that encrypts objects or is not AWS may use other ETags. */
+/**
+ * Returns true if an ETag is the object's MD5 hash. Servers other than AWS, and servers that encrypt objects, may use
+ * other ETags.
+ */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }

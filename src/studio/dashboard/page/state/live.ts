@@ -13,7 +13,7 @@ export type LiveRun =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
-/** Until the server responds, the page treats every visitor as a viewer. */
+/** The person who uses the page. Until the server responds, every visitor is treated as a viewer. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
 if (inlined === null && clientReport === null)

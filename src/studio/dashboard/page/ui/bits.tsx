@@ -241,7 +241,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
 interface MeterProps {
   readonly label: string;
   readonly value: number;
-  /** An additional, reserved part. */
+  /** Reserved amount, drawn after `value`. */
   readonly soft?: number;
   readonly most: number;
 }
