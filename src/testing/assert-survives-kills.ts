@@ -58,7 +58,11 @@ export async function assertSurvivesKills(
   await using services = new ServiceSource(studio);
   const live = async (dieAt: number) => lifeWithDeathAt(dieAt, await services.next(), subject, options);
   const calm = await live(NEVER);
-  refuseOther(calm.life, (await live(NEVER)).life, "The pipeline's results differ from run to run, even without kills");
+  refuseOther(
+    calm.life,
+    (await live(NEVER)).life,
+    "The pipeline's results differ from run to run, even when no process is killed",
+  );
   let [boundaries, repeatedChats] = [0, 0];
   // Before the run is in the journal, no request costs money or changes anything.
   const first = calm.injector.points.indexOf("createRun: before") + 1;
@@ -69,7 +73,7 @@ export async function assertSurvivesKills(
     const boundary = `boundary ${point} (${injector.points[point - 1]})`;
     refuseAskedOnce(asked, `Killed at ${boundary}`);
     repeatedChats += life.chats - calm.life.chats;
-    refuseOther(calm.life, life, `The run that was killed at ${boundary} ended differently`);
+    refuseOther(calm.life, life, `The run that was killed at ${boundary} did not end like the uninterrupted run`);
     if (at !== undefined) break;
   }
   if (boundaries === 0)

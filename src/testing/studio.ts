@@ -81,7 +81,7 @@ export interface Studio extends AsyncDisposable {
   /**
    * Runs the pipeline many times on a separate service. Each time, the engine is killed at a different journal commit
    * or request, and a new engine resumes the run. Throws AssertionError if a run's jobs, charges, values or files
-   * differ from those of a run without kills.
+   * differ from those of an uninterrupted run.
    */
   assertSurvivesKills<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,

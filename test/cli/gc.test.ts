@@ -51,6 +51,6 @@ describe("gc", () => {
   test("refuses an age that is none", async () => {
     const { code, stderr } = await cli(["gc", "--older-than", "old"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("Next: write it as --older-than 30d");
+    expect(stderr).toContain("Next: write it as --older-than 90s, 10m, 2h or 7d");
   });
 });

@@ -42,6 +42,6 @@ test("a pipeline that never comes to the same is told apart from one that a kill
   });
   await using studio = await startStudio();
   await expect(studio.assertSurvivesKills(counts, {})).rejects.toThrow(
-    /The pipeline's results differ from run to run, even without kills:\n- steps: without count succeeded 1\n- steps: with count succeeded 2/,
+    /The pipeline's results differ from run to run, even when no process is killed:\n- steps: without count succeeded 1\n- steps: with count succeeded 2/,
   );
 });

@@ -320,7 +320,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
     const answer = await fetchForOperator(url, { method: "POST", headers, signal });
     await answer.body?.cancel();
     if (isHeard) return fine("reachable", `${visible(url.origin)} reaches port ${own} on this machine`);
-    const said = `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`;
+    const said = `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} on this machine`;
     return failed("reachable", said, "check which port the URL forwards to");
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

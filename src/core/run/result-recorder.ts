@@ -23,7 +23,7 @@ export class ResultRecorder {
   readonly #free = new Set<string>();
   readonly #since: number;
 
-  /** Begins with all steps that have succeeded, because a process that crashed may not have recorded their results. */
+  /** Starts with every step that has succeeded: an earlier process may have crashed before recording the results. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;

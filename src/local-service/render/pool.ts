@@ -8,7 +8,7 @@ import {
   type RenderResult,
 } from "./contract.ts";
 
-/** Counts running decodes, because terminating a thread during a decode would be reported as a memory leak. */
+/** The number of running decodes. No thread is terminated during one: it would be reported as a memory leak. */
 export type DecodeGate = Int32Array<SharedArrayBuffer>;
 
 const PENDING = 0;

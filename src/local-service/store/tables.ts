@@ -161,7 +161,7 @@ export function countJobs(db: Statements) {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** Query for a workspace's transactions. At equal times, funds come before charges, and charges before refunds. */
+/** Query for a workspace's transactions. If their times are equal, funds come first and refunds last. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs

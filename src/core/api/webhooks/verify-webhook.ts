@@ -9,7 +9,7 @@ export interface SignedParts {
   readonly timestamp: string;
   readonly id: string;
   readonly event: string;
-  /** `true` if a person requested this delivery again, otherwise `false`. */
+  /** The text `true` if a person requested this delivery again, otherwise the text `false`. */
   readonly redelivery: string;
 }
 

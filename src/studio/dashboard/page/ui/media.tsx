@@ -234,7 +234,10 @@ function frameLabel({ step, index, kind }: PageMedia, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Returns the times of the frames to show with `reason`: the middle of each time range in it, in seconds. */
+/**
+ * Returns the times, in seconds, of the frames to show next to `reason`: the middle of each time range that the text of
+ * `reason` mentions.
+ */
 function timesOf({ kind }: PageMedia, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);
