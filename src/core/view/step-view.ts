@@ -28,7 +28,7 @@ export type StepPhase =
   | "rendering"
   | "downloading";
 
-/** A submission of a job, a request to a chat model, or a failed attempt of a task. */
+/** A submission of a job, a request to a chat model, or a failed attempt at a task. */
 export interface AttemptView {
   readonly kind: "job" | "chat" | "try";
   readonly n: number;

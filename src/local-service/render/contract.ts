@@ -58,7 +58,7 @@ export interface RenderResult {
 export interface RenderOptions {
   /** Aborting this signal stops the work immediately and leaves no file behind. */
   readonly signal?: AbortSignal;
-  /** Called with the finished fraction while the output is rendered. The fraction rises from 0 to 1. */
+  /** Called during rendering with the completed fraction, which rises from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
 

@@ -99,7 +99,7 @@ export interface PollOptions {
   readonly planned: PlannedPoll | null;
   /** True if webhooks report the job's end, so that polls are only a fallback. Default: false. */
   readonly webhooks?: boolean | undefined;
-  /** The model's id, used to estimate the job's end from earlier jobs if the service gives no estimate. */
+  /** The model's id, used to estimate from earlier jobs when the job will finish, if the service gives no estimate. */
   readonly model?: string | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;

@@ -220,7 +220,7 @@ const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
 /**
- * Replaces each secret in an operation with a marker. {@link unsealed} reverses this if the model has the same secrets.
+ * Replaces each secret in an operation with a marker. {@link unsealed} puts them back, given the same secrets.
  */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>

@@ -90,7 +90,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Additional caps. Each applies to runs with a given tag, to a day, or to both. A cap can be a string such as
+   * Additional caps. Each limits the spending of runs with a tag, per day, or both. A cap can be a string such as
    * `team=video:10/day`. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in the environment
    * variable `SHOWRUNNER_CAPS` apply too, unless a cap given here has the same tag and period.
    */

@@ -253,7 +253,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "22021":
     case "22P05":
       return new JournalRecordError(
-        `The journal ${place} cannot store a name in this commit (${message}); nothing was written. Shorten the name, and remove NUL characters from it.`,
+        `The journal ${place} cannot store one of the names to be saved (${message}); nothing was written. Shorten the name, and remove NUL characters from it.`,
         cause,
       );
     case "":
