@@ -180,7 +180,10 @@ const VALUES: Readonly<Record<string, string>> = {
   SHOWRUNNER_CAP_TIME_ZONE: "a time zone, such as Europe/Berlin",
 };
 
-/** Returns how to correct a variable or the base URL, or null for other options, which the command's help explains. */
+/**
+ * Returns how to correct an environment variable or the base URL. Returns null for other options, because the command's
+ * help explains them.
+ */
 function cureOf(typed: string): string | null {
   if (typed === "--base-url") return "use the service's v3 address: --base-url https://host/v3";
   if (!typed.startsWith("SHOWRUNNER_")) return null;

@@ -9,7 +9,7 @@ import type { Background, Io } from "./io.ts";
 
 const KILLED_AFTER_MS = 3_000;
 
-/** Code of a thread that waits for SIGINT, because a busy main thread cannot handle signals. */
+/** Source code of a worker thread that waits for SIGINT, because a busy main thread cannot handle signals. */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
 const { Script } = require("node:vm");
@@ -160,7 +160,7 @@ function quietenWarnings(): void {
   });
 }
 
-/** Ignores errors of a closed pipe. A reader such as `head` may close it early. */
+/** Ignores errors from writing to a closed pipe. A reader such as `head` may close it early. */
 function leaveOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -169,7 +169,7 @@ function leaveOnBrokenPipe(): void {
   }
 }
 
-/** Makes a background process read its arguments from stdin, because all users can see command lines. */
+/** Argument that makes a background process read its arguments from stdin, because all users can see command lines. */
 const ARGUMENTS_ON_STDIN = "@stdin";
 
 export function givenArguments(): readonly string[] {

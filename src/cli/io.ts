@@ -20,7 +20,7 @@ export interface Background {
 export interface Io {
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
-  /** Read only for a flag whose value is `-`. */
+  /** Standard input. Commands read it only if the value of a flag is `-`. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly ask: ((question: string) => Promise<string>) | null;
   readonly background: ((args: readonly string[], logFile: string) => Background) | null;

@@ -209,7 +209,9 @@ function column<const T extends ByVerdict>(
 }
 
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** A retryable 402 means that other requests have temporarily reserved the balance. */
+/**
+ * Temporary failures, including the retryable 402, which means that other requests have reserved the balance for now.
+ */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
@@ -240,7 +242,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** A refusal of a repeated submission does not prove that the first one created no job. */
+/** Answers to a repeated submission. A refusal does not prove that the first submission created no job. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],

@@ -153,8 +153,8 @@ function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * Returns true if the provider itself reported this status of the job. The AI SDK package alone may report it for other
- * reasons, such as a failed status request.
+ * Returns true if the provider itself reported this status of the job. The AI SDK package may also report it for
+ * reasons of its own, such as a failed status request.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;

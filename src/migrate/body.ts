@@ -22,7 +22,7 @@ export interface ConvertedJob {
   readonly view: ModelView;
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** Constant that holds the shared input in the generated source. Null if there is none. */
+  /** Name of the constant that holds the shared input in the generated source. Null if there is none. */
   readonly sharedName: string | null;
   readonly shift: Shift | null;
   readonly comments: readonly string[];

@@ -11,7 +11,7 @@ export type Expression =
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
 
 export type InputKind =
-  /** `step` is the name of the step that uploads the file. */
+  /** A media file. `step` is the name of the step that uploads it. */
   | { readonly is: "file"; readonly kind: MediaKind; readonly step: string }
   | { readonly is: "voice" }
   | { readonly is: "text"; readonly maxLength: number | null }

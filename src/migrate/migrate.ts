@@ -17,7 +17,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** Records which body each id refers to. If several bodies state the same id, it refers to the first of them. */
+/** Records which body each id refers to. If several bodies contain the same id, it refers to the first of them. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -78,8 +78,8 @@ export interface MigrateOptions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
   /**
-   * Accepted losses of media, prompts, shots and voices, identified by the `answer.key` of their decisions. Default:
-   * none.
+   * Media, prompts, shots and voices that may be left out, each identified by the `answer.key` of its decision.
+   * Default: none.
    */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default: `migrated`. */

@@ -5,7 +5,7 @@ export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
   | { readonly is: "number"; readonly min: number; readonly max: number; readonly integer?: true }
-  /** With `orOne`, a single id is accepted as well as a list. */
+  /** A list of items. With `orOne`, a single id is accepted in place of the list. */
   | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
   | { readonly is: "record"; readonly fields: Fields };
 

@@ -31,7 +31,10 @@ export interface KillReport {
   /** Number of paid jobs in each run, not counting chats. */
   readonly jobs: number;
   readonly files: number;
-  /** Number of chat requests that were resent after kills, in all runs. Chats have no idempotency key. */
+  /**
+   * Number of chat requests that were resent after kills, in all runs together. A resent request may be charged twice,
+   * because chats have no idempotency key.
+   */
   readonly repeatedChats: number;
 }
 

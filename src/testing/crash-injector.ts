@@ -5,8 +5,8 @@ import type { JournalStore } from "../index.ts";
 type Controller = Dispatcher.DispatchController;
 
 /**
- * A position in a run: the nth time that the run passes the boundary `point`. Unlike the number of the boundary in the
- * whole run, it stays the same when the pipeline is run again.
+ * A position in a run: the nth time that the run passes the boundary `point`. Unlike a count of all boundaries, it
+ * means the same position when the pipeline is run again.
  */
 export interface Moment {
   readonly point: string;
@@ -90,7 +90,8 @@ export class CrashInjector {
   }
 
   /**
-   * Waits until all requests except streams have ended. Then the service has received every write of a killed process.
+   * Waits until all requests except streams have ended. By then, the service has received every write that a killed
+   * process sent.
    */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();

@@ -37,7 +37,7 @@ type ResultOfRun<R extends Returns> = Awaited<ReturnType<RunHandleOf<R>["result"
 export interface Studio extends AsyncDisposable {
   /** The local service, with `stats()`, `fund()`, `faults()` and its clock. */
   readonly service: LocalService;
-  /** A Showrunner on the studio's journal and service. Use it for everything that has no method here. */
+  /** A Showrunner that uses the studio's journal and service. Use it for everything that has no method here. */
   readonly showrunner: Showrunner;
   /** The journal, kept in memory until the studio is disposed of. */
   readonly journal: JournalStore;

@@ -25,7 +25,10 @@ export interface StudioOptions
   readonly balance?: number;
   /** How time passes. Default `short`. */
   readonly time?: StudioTime;
-  /** Returns the answer to a chat request, or undefined to let the service answer. Both are charged as usual. */
+  /**
+   * Returns the answer to a chat request, or undefined to let the service answer. Either way, the request is charged as
+   * usual.
+   */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
    * Functions that return a replacement for a step's model, such as `generate` for `generate` steps. A replacement has

@@ -48,7 +48,7 @@ test("a service that is not there pauses the run as unreachable with exit 3 afte
   expect(away.stderr).toMatch(
     /unreachable: .*nothing listens at 127\.0\.0\.1:\d+ \(connection refused\) \[ECONNREFUSED\]/,
   );
-  expect(away.stderr).toMatch(/Next: .*showrunner resume x[\s\S]*once the service is available/);
+  expect(away.stderr).toMatch(/Next: .*showrunner resume x[\s\S]*when the service is available/);
   expect((await cli(["runs"], { cwd, env: service.env })).stdout).toMatch(/paused/);
 });
 

@@ -49,7 +49,7 @@ async function readKept(path: string) {
   }
 }
 
-/** Stores a new token. Writes to a temporary file and renames it, so that no link is followed. */
+/** Stores a new token. Writes it to a temporary file and renames the file, so that symbolic links are not followed. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;

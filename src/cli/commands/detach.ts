@@ -16,7 +16,7 @@ export interface Detached {
   readonly budget?: string | null;
   readonly quote?: string | null;
   readonly startAnyway?: boolean;
-  /** Whether `runId` is the first of several runs, one per row of a file. */
+  /** Set if `runId` is the first of several runs, one per row of a file. */
   readonly isOneOfMany?: true;
 }
 

@@ -212,9 +212,12 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Maximum difference from the bucket's clock. It is well below the 15 minutes at which servers refuse requests. */
+/**
+ * Maximum difference between this machine's clock and the bucket's, well below the 15 minutes at which servers refuse
+ * requests.
+ */
 const BUCKET_SKEW_MS = 5 * 60_000;
-/** Smaller clock differences are ignored, because the `Date` header has whole seconds. */
+/** Clock differences below this are ignored, because the `Date` header is only accurate to the second. */
 const NO_SKEW_MS = 2_000;
 
 async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {

@@ -95,7 +95,7 @@ export async function followRun(handle: RunHandle, context: Context, options: Wa
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
 /**
- * Converts an error that interrupted a run. The exit code becomes "unfinished", because the run may have spent money.
+ * Wraps an error that interrupted a run, so that the exit code is "unfinished": the run may already have spent money.
  */
 function interrupted(error: unknown, runId: string, { io, args }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };

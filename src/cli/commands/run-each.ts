@@ -27,7 +27,7 @@ interface PricedRows {
   readonly rows: readonly FileRow[];
 }
 
-/** Calls `work` only if all rows are valid, and otherwise reports all mistakes. */
+/** Calls `work` if all rows are valid. Otherwise, reports all mistakes. */
 async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
@@ -142,7 +142,9 @@ interface Drive extends PricedRows {
   readonly options: Parameters<typeof runEach>[3];
 }
 
-/** Runs all rows. In the result, `error` is what stopped the bulk start after rows had started; otherwise null. */
+/**
+ * Runs all rows. If an error stops this after rows have started, it is returned as `error`, which is otherwise null.
+ */
 async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
   const { io, output } = context;
   let over = 0;

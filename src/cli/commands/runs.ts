@@ -21,7 +21,7 @@ interface Listed {
   readonly isMember: boolean;
 }
 
-/** Columns of the list of runs. The first ones are never shortened, because the next command needs them. */
+/** Columns of the list of runs. The run's id is never shortened, because users copy it into other commands. */
 const runColumns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },

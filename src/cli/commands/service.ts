@@ -26,7 +26,9 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible, visibleError, visibleLines } from "../text/escape.ts";
 import { counted, shorten, table } from "../text/table.ts";
 
-/** Opens the service for commands that only read its catalog. Some services show it without a key. */
+/**
+ * Opens the service for commands that only read its catalog. If the service publishes its catalog, no key is needed.
+ */
 function withCatalog<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   return withShowrunner(flags, work, { keyOptional: true });
 }
@@ -65,7 +67,7 @@ async function searched(
   }
 }
 
-/** Filters the list of voices on the client, because the service supports filters only in searches. */
+/** Lists a model's voices and filters them on the client, because the service supports filters only in searches. */
 async function listed(
   client: Client,
   id: string,

@@ -5,7 +5,10 @@ import { visible } from "../text/escape.ts";
 
 type Parse = (flag: string, text: string, before?: never) => unknown;
 
-/** Parsers of flags' values, by the word in the flag's syntax. A value with any other word stays as it was typed. */
+/**
+ * Parsers for the values of flags, by the placeholder in the flag's syntax, such as `usd` or `duration`. Values with
+ * any other placeholder are not parsed.
+ */
 export const values = {
   usd: amountOf,
   duration: durationOf,
@@ -94,7 +97,7 @@ function withTag(flag: string, text: string, before: Tags = {}): Tags {
   throw usageError(problem, "specify each key only once; a run has one value per key");
 }
 
-/** Parses `8`, or several limits by name: `total=8,video=2,some-model=1`. */
+/** Parses a concurrency limit such as `8`, or several limits by name, such as `total=8,video=2,some-model=1`. */
 function concurrencyOf(flag: string, text: string): number | Readonly<Record<string, number>> {
   if (/^\d+$/.test(text)) return atLeastOne(flag, text, text);
   const limits: Record<string, number> = Object.create(null);

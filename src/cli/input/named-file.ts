@@ -57,7 +57,7 @@ export async function kindOf(path: string): Promise<"file" | "folder" | "missing
 
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** Reads a file. Throws after `mostBytes`, because reading a device may never end. */
+/** Reads a file. Throws once it has read more than `mostBytes`, because reading a device may never end. */
 export async function readNamed(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -134,7 +134,7 @@ export interface FileRow {
   readonly title?: string | undefined;
   readonly tags?: RunOptions["tags"];
   readonly line: number;
-  /** Ids that the run would have with a different id column. */
+  /** Ids that this row's run would have if another column were the id column. */
   readonly otherIds: readonly string[];
 }
 
@@ -146,7 +146,10 @@ export interface RowMistake {
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** Set if some rows are invalid. `rows` can still be checked, so that all mistakes are reported together. */
+  /**
+   * The file has mistakes. `rows` contains the readable rows, which can still be checked, so that all mistakes are
+   * reported together.
+   */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 export interface RowsOf {
@@ -334,7 +337,7 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Keeps the ids of existing runs, even if they came from another column. */
+/** Gives rows the ids of their existing runs, even if those ids came from another column. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

@@ -22,7 +22,10 @@ export function checkWorkerFlags({ engine, engineUrl, once }: Flags["worker"]): 
   refuse([["--once", once, next]], "with --engine pg-boss or restate");
 }
 
-/** Refuses table flags that have no effect: both without a table file, and `--delimiter` with JSON Lines. */
+/**
+ * Refuses table flags that have no effect: `--delimiter` and `--encoding` without a table file, and `--delimiter` with
+ * JSON Lines.
+ */
 export function checkTableFlags(flags: Partial<Pick<Flags["run"], "each" | "i" | keyof TableFlags>>): void {
   const { each, encoding, delimiter, i = [] } = flags;
   if (i.some((field) => /^[^=:]+=@.+\.csv$/i.test(field))) return;

@@ -267,7 +267,7 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** Returns the progress of a step, unless it belongs to an earlier stage. */
+  /** Returns a step's latest progress. Progress from an earlier stage of the step is ignored. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;

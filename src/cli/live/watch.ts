@@ -70,7 +70,9 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
   };
 }
 
-/** Replaces text on the terminal. No line may be wider than the terminal. */
+/**
+ * Returns functions that replace or clear the text last shown on the terminal. No line may be wider than the terminal.
+ */
 export function redrawOn(terminal: Io["stderr"]) {
   let shown = "";
   const replace = (next: string) => {

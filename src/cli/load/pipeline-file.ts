@@ -146,7 +146,9 @@ async function importPipelines(file: string, cwd: string) {
 
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/** Returns a number for the file's URL. A new number makes Node load the file again, because Node caches modules. */
+/**
+ * Returns a number to add to the file's URL. Node caches modules by URL, so a new number makes it load the file again.
+ */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -296,7 +298,7 @@ const ours: Readonly<Record<string, string>> = {
 /** Packages that pipeline files can import even if their project lacks them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** Adds the importing file's number to the URL of an imported file, so that Node reloads both. */
+/** Adds the importing file's generation number to the URL of an imported file, so that Node reloads both. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))

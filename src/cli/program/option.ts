@@ -2,8 +2,8 @@ import type { Option } from "commander";
 import type { values } from "../input/flag-values.ts";
 
 /**
- * A flag's description and its kind of value. `V` is the type of the value. By default, the flag's syntax determines
- * it. `P` is true if the flag always has a value.
+ * A flag's description and the kind of value it takes. `V` is the type of the value, which by default follows from the
+ * flag's syntax. `P` is true if the flag always has a value.
  */
 export interface Flag<V = unknown, P extends boolean = boolean> {
   readonly description: string;

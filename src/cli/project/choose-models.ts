@@ -137,7 +137,10 @@ function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonS
   return typeof properties === "object" && properties !== null ? (properties as Record<string, JsonSchema>) : {};
 }
 
-/** Returns the preferred value, the next larger listed number, or the field's default. */
+/**
+ * Returns the preferred value if the field allows it; otherwise the next larger listed number, if any, or the field's
+ * default.
+ */
 function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefined {
   const own = (schema.const ?? schema.default) as Json | undefined;
   if (!Array.isArray(schema.enum)) return liked ?? own ?? (schema.minimum as Json | undefined);

@@ -92,7 +92,7 @@ function inputDeclarations(schema: JsonSchema, name: string, taken: Set<string>)
   return new TypeWriter(schema, name, taken).declarations();
 }
 
-/** These fields decide the number of outputs, so they must be known when a run is planned. */
+/** Fields that must be known when a run is planned, because they determine the number of outputs. */
 const MUST_BE_KNOWN = new Set(["num_outputs"]);
 
 class TypeWriter {
@@ -244,7 +244,7 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
   return new Set([...names, ...always.flatMap((part) => [...requiredOf(root, part, depth + 1)])]);
 }
 
-/** Lets a field also accept a step's output. */
+/** Returns the type of a field, extended so that the field also accepts a step's output. */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
   if (/^(?:\{|[A-Z]\w*$)/.test(type)) return type;

@@ -179,7 +179,10 @@ type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["
 /** `0 | 1 | … | N-1`, or `number` if N is not a known small number. */
 export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 
-/** Shared by all copies of this module, so that they recognize each other's handles. */
+/**
+ * Key of the property that holds a handle's pointer. All copies of this module share the symbol, so that they recognize
+ * each other's handles.
+ */
 const POINTER = Symbol.for("showrunner.handle");
 
 /** One call of `build`. It may use its own handles and those of `within`, the enclosing call. */
@@ -268,7 +271,7 @@ export function jobHandle<Y extends Yields, N extends number, I = unknown>(
   );
 }
 
-/** Returns the function behind `handle.input(field)`. */
+/** Returns the function that implements `handle.input(field)`. */
 export function fieldsOf(step: string, { build, input }: { readonly build: Build; readonly input: DraftJson }) {
   return (field: string) => {
     const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);

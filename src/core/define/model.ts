@@ -12,7 +12,7 @@ export interface Model<I = unknown, Y extends Yield = Yield, N extends number = 
   readonly yields: Y;
   /** Maximum number of outputs per job. */
   readonly maxOutputs: N;
-  /** Exists only as a type. The property is never set. */
+  /** Carries the type of the input. Exists only at compile time; the property is never set. */
   readonly [INPUT]?: I;
 }
 
@@ -30,7 +30,7 @@ export function model<I, Y extends Yield, N extends number = number>(
   return Object.freeze({ id, yields: facts.yields, maxOutputs: facts.maxOutputs ?? (Number.POSITIVE_INFINITY as N) });
 }
 
-/** Stands for a missing model, so that the plan reports the step that uses it. */
+/** Placeholder for a model that does not exist. It lets the plan report the step that uses the model. */
 export class MissingModel {
   readonly id: string;
   readonly known: readonly string[];
@@ -96,7 +96,7 @@ export interface Profile {
   /** Replacement models, keyed by the id of the model that they replace. {@link swap} returns such entries. */
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
   /**
-   * Field values, keyed by the id of the model that the step runs under this profile. {@link fieldsOf} returns such
+   * Field values, keyed by the id of the model that a step uses under this profile. {@link fieldsOf} returns such
    * entries.
    */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
@@ -117,7 +117,7 @@ export function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>):
 
 type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
 
-/** Sets typed fields of a model's input: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
+/** Makes typed `fields` for a profile: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
 export function fieldsOf<M extends Model>(
   model: M,
   fields: PlainFields<InputOf<M>>,

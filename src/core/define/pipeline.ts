@@ -34,7 +34,10 @@ import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 import { type TaskMethod, taskMethod } from "./steps/task.ts";
 import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
-/** Shared by all copies of this module, so that they recognize each other's pipelines. */
+/**
+ * Marks an object as a pipeline. All copies of this module share the symbol, so that they recognize each other's
+ * pipelines.
+ */
 const PIPELINE = Symbol.for("showrunner.pipeline");
 
 /** A pipeline: a name, the schema of its input, and the function that adds its steps. */
@@ -84,7 +87,8 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    */
   readonly title?: ((input: z.output<S>) => string) | undefined;
   /**
-   * Adds the steps and returns handles of the requested results. It must not be async. It may use loops and conditions.
+   * Adds the steps and returns the handles of the requested results. It must not be async, but may use loops and
+   * conditionals.
    */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -214,7 +218,7 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   return { pipeline: pipeline.name, parsedInput, ...record(pipeline, input) };
 }
 
-/** Like {@link redraft}, with changes to input fields. Objects are merged, and other values are replaced. */
+/** Like {@link redraft}, but changes input fields first. Objects are merged, and other values are replaced. */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const unusable = misfits(changes);
   if (unusable.length > 0) return { draft: null, problems: unusable };
@@ -242,8 +246,8 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
 }
 
 /**
- * Reports a value that is nested too deeply or is not a finite number. Runs before the schema and `build`, because a
- * deeply nested value would exhaust their stack.
+ * Reports a value that is nested too deeply, or a number that is not finite. Runs before the schema and `build`,
+ * because a deeply nested value would overflow their stack.
  */
 function misfits(input: unknown, anyNumber = false): Problem[] {
   const misfit = misfitIn(input, anyNumber);
@@ -279,7 +283,10 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Restores the earlier input's values where nothing was changed, because parsing transformed them a second time. */
+/**
+ * Restores the earlier input's values wherever nothing was changed, because parsing an already parsed input can
+ * transform its values again.
+ */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -330,8 +337,8 @@ interface Misnamed {
 }
 
 /**
- * The parts of a zod definition that this module reads. They are declared here, because the schema may come from
- * another copy of zod.
+ * The parts of a zod definition that this module reads. They are declared here instead of being imported from zod,
+ * because the schema may come from another copy of zod.
  */
 interface Definition {
   readonly type: string;

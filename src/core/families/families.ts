@@ -213,8 +213,8 @@ const rule = z.discriminatedUnion("kind", [
   /** If the field has a value, it must be one of `values`, ignoring case. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
   /**
-   * The values of `of` in the items of the list `field` must not add up to more than `max`. If an item lacks `of`, its
-   * schema default is used.
+   * The sum of `of` over all items of the list `field` must not exceed `max`. For an item without `of`, the schema's
+   * default counts.
    */
   z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
 ]);

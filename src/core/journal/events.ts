@@ -20,7 +20,7 @@ export type RunEvent = RunLevelEvent | PlanEvent | StepEvent | SubmitEvent | Job
 /** An event as stored in the journal. */
 export interface StoredEvent {
   readonly runId: string;
-  /** Counts from 1 within the run, without gaps. */
+  /** Sequence number of the event in its run, counted from 1 without gaps. */
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;

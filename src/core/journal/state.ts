@@ -91,10 +91,10 @@ export interface AttemptState extends Awaited {
    * without being recorded.
    */
   lastSentAt: number | null;
-  /** Earliest and latest possible time of a send, on the service's clock; null before any send. */
+  /** Times of the earliest and latest recorded send, on the service's clock; null before the first one. */
   sentByService: { readonly from: number; readonly to: number } | null;
   unresolved: UnresolvedCause | null;
-  /** The job that the service returned. It may belong to another attempt. */
+  /** The id of the job that the service returned. The job may belong to another attempt. */
   namedJobId?: string;
   /** A chat's answer, kept while its step is reset, so that it can be restored. */
   value?: Json;
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** For this long after a recorded send, a request may be sent again without recording it. */
+/** How long after its last recorded send a request may be sent again without a new record. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {
@@ -239,7 +239,7 @@ export interface RunState {
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
   agreed: AgreedQuote | null;
-  /** The last reported percentage of each budget or cap, by the limit's name. */
+  /** The percentage last reported for each budget or cap, by the limit's name. */
   spendingReached?: { readonly [limit: string]: number };
 }
 
@@ -263,7 +263,7 @@ export function costOf(attempts: readonly AttemptState[]): number {
   return attempts.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Returns what the step cost. Where the cost is not known, counts the amount reserved. */
+/** Returns the step's total cost. For attempts whose cost is unknown, counts the reserved amount. */
 export function committedOn({ attempts }: StepState): number {
   return attempts.reduce((sum, { money, holdMicros, costMicros }) => {
     return sum + (money === "held" || money === "unconfirmed" ? holdMicros : (costMicros ?? 0));
@@ -366,7 +366,10 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Continues the clock when a process takes over the run. The time since the last event does not count. */
+/**
+ * Continues the active-time clock when a process takes over the run. The time since the last event does not count as
+ * active.
+ */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

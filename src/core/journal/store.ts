@@ -16,7 +16,7 @@ export interface LeaseHolder {
   readonly pid: number;
   /** When the process started, as an opaque value from the operating system. */
   readonly processStart: string;
-  /** Distinguishes several engines in one process. */
+  /** Distinguishes this engine from other engines in the same process. */
   readonly instance: string;
   readonly program: string;
 }
@@ -122,7 +122,7 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events since the run's snapshot. */
       readonly tail: number;
-      /** Spent and held money under each of the guard's caps, in the order of the caps. */
+      /** Money spent and held under each of the guard's caps, in the order of the caps. */
       readonly committedMicros: readonly number[];
     }
   /** Another process took the lease, so the caller must write nothing more. */
@@ -148,13 +148,16 @@ export type CommitOutcome =
 
 export type RemoveOutcome =
   | { readonly removed: true }
-  /** A process is working on the run (`leased`), money is reserved (`holds`), or there is no such run (`unknown`). */
+  /**
+   * Not removed, because a process is working on the run (`leased`), money is reserved for it (`holds`), or there is no
+   * such run (`unknown`).
+   */
   | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
   readonly foldVersion: number;
   readonly seq: number;
-  /** JSON text that only `loadRun` reads. */
+  /** The run's state as JSON text. Only `loadRun` reads it. */
   readonly state: string;
 }
 
@@ -254,7 +257,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ledger(runId: string): Promise<LedgerTotals>;
   /** Returns totals across all of the account's runs in this store. */
   accountLedger(account: string): Promise<AccountTotals>;
-  /** Returns the reserved and spent money within a scope. */
+  /** Returns how much money is reserved and spent within a scope. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
 
   /** Returns results of runs that are still in the journal, newest first, at most `limit` (default 20). */
@@ -297,7 +300,7 @@ export interface Wake {
   readonly memo: Json;
 }
 
-/** A parked run counts as interrupted if it is resumed more than this long after it was due. */
+/** How late a parked run may be resumed, in milliseconds. After a longer delay, it counts as interrupted. */
 export const ON_TIME_MS = 10_000;
 
 /** Selects an account's runs that are due at a certain time, the longest overdue first. */
@@ -392,7 +395,7 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Counts the commits that charged the account. A balance that is read later includes these charges. */
+  /** Number of commits that have charged the account. A balance that is read later includes these charges. */
   readonly mark: number;
 }
 
@@ -400,7 +403,10 @@ export interface AccountTotals extends LedgerTotals {
 export interface SpendingScope {
   /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;
-  /** Excludes older holds and their charges. Epoch milliseconds, rounded down to a quarter of an hour. */
+  /**
+   * Start of the period to include, in epoch milliseconds, rounded down to a quarter of an hour. Holds from before it
+   * are excluded, and so are their charges. Null if there is no such limit.
+   */
   readonly sinceAt: number | null;
 }
 

@@ -25,7 +25,7 @@ export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
 }
 
-/** Marks text as our own or our user's. It must contain nothing from a service. */
+/** Marks text as clean because Showrunner or its user wrote it. The text must contain nothing from a service. */
 export function ownText(text: string): CleanText {
   return text as CleanText;
 }
@@ -102,7 +102,7 @@ export function redactText(text: string): string {
  */
 const MOST_DEPTH = 100;
 
-/** Makes JSON fit to publish: removes secrets, even from JSON in strings, and passes other strings through `clean`. */
+/** Makes JSON safe to publish: removes secrets, even from JSON in strings, and passes other strings through `clean`. */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
   const cleaned = (item: unknown, depth: number, isSchema = false): unknown => {
     if (typeof item === "string") return cleanEmbedded(item, depth) ?? clean(item);

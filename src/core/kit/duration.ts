@@ -42,19 +42,19 @@ export interface Expected {
   readonly isLearned: boolean;
 }
 
-/** A request that takes longer than expected, or longer than its `within`. */
+/** A request that is taking longer than expected, or longer than its time limit (`within`). */
 export interface Late {
   readonly since: number;
   /** Expected duration of the request. Null unless the run reported it as slow. */
   readonly expected: Expected | null;
-  /** The request's `within`, in milliseconds. Null if the request has not exceeded it. */
+  /** The request's time limit (`within`), in milliseconds. Null if the request has not exceeded it. */
   readonly withinMs: number | null;
   readonly jobId: string | null;
 }
 
 /**
- * Describes the delay: `is taking longer than usual: 9 min 00 s so far, usually 2 min 00 s; job job_1 is still being
- * polled`.
+ * Describes how late a request is: `is taking longer than usual: 9 min 00 s so far, usually 2 min 00 s; job job_1 is
+ * still being polled`.
  */
 export function lateText({ since, expected, withinMs, jobId }: Late, now: number): string {
   const elapsedMs = now - since;

@@ -56,7 +56,7 @@ const preferred: { readonly [contentType: string]: string } = {
   "text/plain": "txt",
 };
 
-/** Types that a browser opens as a page with scripts. */
+/** Content types that a browser opens as a page and whose scripts it runs. */
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**

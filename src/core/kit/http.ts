@@ -3,9 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 
-/**
- * Sends a response, each piece of its body as it arrives. If the client disconnects, cancels the body without an error.
- */
+/** Sends a response, streaming its body. If the client disconnects, cancels the body without throwing an error. */
 export async function sendResponse(
   response: ServerResponse,
   { status, headers, body }: Response,

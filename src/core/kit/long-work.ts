@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Items per turn of the event loop. A time limit would make the behavior depend on the load. */
+/**
+ * Number of items per turn of the event loop. It is fixed, because a time limit would make the behavior depend on the
+ * load.
+ */
 const AT_ONCE = 250;
 
 /** Interrupts work on many items, so that timers and I/O can run in between. */

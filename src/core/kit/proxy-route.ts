@@ -60,7 +60,10 @@ function isThisMachine(host: string): boolean {
   return /(^|\.)localhost$/.test(host) || ["127.0.0.0/8", "::1"].some((range) => isWithin(host, range));
 }
 
-/** True if an entry of `NO_PROXY`, such as `*`, a host, `.suffix` or an address range, matches. */
+/**
+ * Returns whether an entry of `NO_PROXY` matches the host and port. An entry can be `*`, a host, `.suffix` or an
+ * address range.
+ */
 function excepts(entry: string, host: string, port: string): boolean {
   const isBareIpv6 = isIP(entry.replace(/\/\d+$/, "")) === 6;
   const [, name = "", ownPort = port] = isBareIpv6 ? ["", entry] : (/^\[?(.*?)\]?(?::(\d+))?$/.exec(entry) ?? []);

@@ -174,7 +174,7 @@ export interface Credentials {
    * `invalid`: the check failed for another reason; see `failures`.
    */
   readonly state: "trusted" | "unknown-signer" | "tampered" | "invalid";
-  /** The name in the signer's certificate. It is verified only if the state is `trusted`. */
+  /** The name in the signer's certificate. It is verified only if `state` is `trusted`. */
   readonly signer: CleanText | null;
   readonly digitalSourceTypes: readonly CleanText[];
   readonly ingredients: readonly CleanText[];

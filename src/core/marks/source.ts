@@ -72,7 +72,7 @@ export async function walk<B extends Box>(
   return boxes;
 }
 
-/** Replaces the bytes `[at, at + remove)` with `insert`. */
+/** An edit that replaces the bytes `[at, at + remove)` with `insert`. */
 export interface Splice {
   readonly at: number;
   readonly remove: number;

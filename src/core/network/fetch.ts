@@ -115,8 +115,8 @@ export function createForwarder(): Forwarder {
 }
 
 /**
- * How long to wait for a lookup on this machine before a proxied request. It can be slow on a network without public
- * DNS.
+ * How long to wait for this machine to look up a host before a proxied request is sent anyway, in milliseconds. The
+ * lookup can be slow on a network without public DNS.
  */
 const OWN_LOOKUP_MS = 2_000;
 
@@ -149,7 +149,7 @@ export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Pro
 const ours = new AsyncLocalStorage<Agent>();
 let shared: Agent | undefined;
 
-/** Makes Node's global `fetch` use the environment's proxies while `work` runs. */
+/** Makes Node's global `fetch` use the proxies from the environment variables while `work` runs. */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();
   if (shared === undefined) {
@@ -230,7 +230,10 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Creates a decoder; null if the bytes are not encoded. A proxy may have decoded them already. */
+/**
+ * Creates a decoder for a body. Returns null if `head` shows that the body is not encoded, for example because a proxy
+ * has already decoded it.
+ */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -56,7 +56,7 @@ export interface PlanDiff {
   readonly stale: readonly string[];
 }
 
-/** Compares two plans. Policies (attempts, maxCost, keep) are left out, because fingerprints exclude them. */
+/** Compares two plans. Ignores policies (attempts, maxCost, keep), because fingerprints exclude them. */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
   const is = byPath(after);

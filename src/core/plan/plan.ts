@@ -19,8 +19,8 @@ export interface Plan {
   /** The results that the pipeline returns, by name: references, or nested lists and records of references. */
   readonly returns: { readonly [name: string]: Returned };
   /**
-   * The failure policy of the run and of steps without their own. Default `continue`. `quorum`: the run succeeds once
-   * this many of the returned results exist.
+   * The failure policy of the run and of steps that have no policy of their own. Default `continue`. `quorum`: the run
+   * succeeds once this many of the returned results exist.
    */
   readonly onFailure?: FailurePolicy;
   /** Budgets of parts of the plan, keyed by the path prefix of their steps (`intro` for `intro/…`). */

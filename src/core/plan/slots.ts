@@ -94,7 +94,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** Maps each step's path to the duration, in milliseconds, of the longest chain that begins with it. */
+/** Maps each step's path to the duration, in milliseconds, of the longest chain of steps that begins with it. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();

@@ -66,7 +66,7 @@ export interface StepPolicy {
 export interface StepBase {
   /** The step's name, unique within the plan. Segments are joined by `/`. */
   readonly path: string;
-  /** Paths of the steps whose results this step uses or waits for, sorted, without repeats. */
+  /** Paths of the steps whose results this step uses or waits for, sorted and without duplicates. */
   readonly needs: readonly string[];
   /** Hash of the step's request. It begins with `f1_`, the version of the hash. */
   readonly fingerprint: string;
@@ -121,8 +121,8 @@ export interface Decision extends Pick<StepBase, "path"> {
 }
 
 /**
- * The fields of an expansion: a step that adds other steps. They are planned and priced once the value on which
- * they depend exists.
+ * The fields of an expansion, which is a step that adds other steps. The added steps are planned and priced once the
+ * value on which they depend exists.
  */
 export interface ExpandingStep extends StepBase {
   readonly on: Reference;
@@ -135,7 +135,7 @@ export interface ExpandingStep extends StepBase {
   readonly maxCostMicros: number | null;
 }
 
-/** A local file, measured when the plan is made. */
+/** Facts about a local file, determined when the plan is made. */
 export interface FileFacts {
   /** Absolute path of the file. For downloads and bytes, it is the path of Showrunner's copy. */
   readonly path: string;
@@ -173,7 +173,10 @@ export interface Problem {
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;
-    /** `value` is a chat's answer, or the JSON value that a task returns besides its files. */
+    /**
+     * Which output of the step is meant: its index, `all`, the `single` one, or `value`, which is a chat's answer or
+     * the JSON value that a task returns besides its files.
+     */
     readonly output: number | "all" | "single" | "value";
     readonly at?: readonly (string | number)[];
   };

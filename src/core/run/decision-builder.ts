@@ -239,7 +239,7 @@ export interface DecideContext {
   /** Submit requests older than this are not sent again, so a person must decide about them. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True in a worker. It polls for overdue requests even if the run is not running. */
+  /** True in a worker, which polls for overdue requests even if the run is not running. */
   readonly asksForLate?: boolean;
   readonly headrooms?: readonly Headroom[];
 }

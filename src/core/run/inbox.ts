@@ -140,8 +140,8 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
 }
 
 /**
- * Returns the events for a file that a person supplies as the result. Its cost is unknown, so the reserved amount is
- * recorded.
+ * Returns the events for a file that a person supplies as the attempt's result. The attempt's cost is unknown, so the
+ * reserved amount is recorded as its cost.
  */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
@@ -169,7 +169,7 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
     : jobPhases.submitting.has(phase) && provider.promise !== "keyed";
 }
 
-/** Returns an id of the step's current work; null if there is none. Each attempt and each input has a different id. */
+/** Returns an id for the step's current work; null if there is none. Each attempt and each input has a different id. */
 export function workOf(state: RunState, path: string): string | null {
   const { status, attempts, value, chosen } = state.steps[path]!;
   if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;

@@ -165,10 +165,13 @@ export function minusHold(headroom: Headroom, micros: number): Headroom {
   }
 }
 
-/** Why an amount cannot be reserved. The step `failing` fails; if there is none, the run pauses. */
+/** Why an amount cannot be reserved, and what follows: either the step `failing` fails, or the run pauses. */
 export type Refusal = { readonly failing: string; readonly reason: string } | { readonly pause: Pause };
 
-/** `mayFreeUp`: work in progress may still cost less than was reserved for it, so the refusal is not final. */
+/**
+ * What prevents a reservation. If `mayFreeUp` is true, the refusal is not final, because work in progress may still
+ * cost less than was reserved for it.
+ */
 export type Obstacle = { readonly refusal: Refusal; readonly mayFreeUp: boolean } | { readonly askAgainAt: number };
 
 interface Around {

@@ -167,7 +167,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns an unused seed far from `before`, because takes use consecutive seeds. */
+/** Returns an unused seed far from `before`. Nearby seeds may belong to other takes, which use consecutive seeds. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {

@@ -23,7 +23,10 @@ export class ResultRecorder {
   readonly #free = new Set<string>();
   readonly #since: number;
 
-  /** Starts with every step that has succeeded: an earlier process may have crashed before recording the results. */
+  /**
+   * Starts with every step that has succeeded, because an earlier process may have crashed before it recorded the
+   * results.
+   */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;

@@ -15,7 +15,7 @@ import { wasLate } from "./open-jobs.ts";
 import { missingReason } from "./resolve.ts";
 
 type OptionEnd =
-  /** The option has not finished, or the bill of its step `unbilled` is missing. */
+  /** The option has not finished, or the cost of its step `unbilled` is not known yet. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
   /** The next option may start, even though this one may still finish. */
@@ -272,7 +272,10 @@ function paidFor(attempts: readonly AttemptState[]): StepFailure["paid"] {
   return attempts.some(({ provider, isUnconfirmed }) => provider !== undefined && isUnconfirmed) ? "maybe" : "charged";
 }
 
-/** Stored journals contain this text, so it must not change. */
+/**
+ * Beginning of the failure reason if the service was unavailable for too long. Stored journals contain this text, so it
+ * must not change.
+ */
 export const AWAY = "the service was away";
 
 const CAUSES_BY_CODE: { readonly [code: string]: StepFailure["cause"] } = {

@@ -27,8 +27,8 @@ const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
- * Records that a request is slow or has exceeded its time limit. Returns false if this call finds that the limit is
- * exceeded.
+ * Records that a request is slow or has exceeded its time limit. Returns false only in the call that records the
+ * exceeded limit.
  */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);

@@ -42,7 +42,7 @@ const output = z.strictObject({
   duration_ms: z.number().nullable(),
 });
 
-/** The fields of a step that the operator and callers both get. */
+/** The fields of a step that both the operator and callers can see. */
 const step = z.strictObject({
   path: z.string(),
   kind: z.string(),

@@ -102,7 +102,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Lists steps with a job that has ended but whose cost is still unknown. */
+/** Lists the steps that have an ended job whose cost is still unknown. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;

@@ -224,5 +224,5 @@ export function instant(at: number | null): string | null {
   return text;
 }
 
-/** A cache of formatted times. Steps that changed in one commit have the same time. */
+/** Caches formatted times, because all steps that changed in the same commit have the same time. */
 const instants = new Map<number, string>();

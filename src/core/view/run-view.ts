@@ -117,7 +117,7 @@ export class RunView {
     return placedFile(this.state, path, index);
   }
 
-  /** Returns the question about a request that was never answered. */
+  /** Returns the question to ask a person about a request that was never answered. */
   unresolved(path: string): string {
     return unresolvedText(this.state, this.state.steps[path]!);
   }

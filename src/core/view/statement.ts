@@ -29,7 +29,7 @@ export interface OpenAmount {
 }
 
 export interface RunCharges {
-  /** May be negative, because corrections of earlier bills are included. */
+  /** The cost in micro-dollars. It includes corrections of earlier bills, so it may be negative. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
   readonly unbilled: readonly OpenAmount[];

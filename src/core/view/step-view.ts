@@ -40,7 +40,7 @@ export interface AttemptView {
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** `unconfirmed`: it is unknown whether anything was charged, or how much. */
+  /** State of the attempt's money. `unconfirmed` means that it is unknown whether anything was charged, or how much. */
   readonly money: MoneyPhase;
   readonly error: JournalError | null;
   readonly sentAt: number | null;
@@ -56,7 +56,7 @@ export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
-  /** Stays `running` until the step's files are downloaded. */
+  /** The step's status. It stays `running` until the step's files are downloaded. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;

@@ -8,7 +8,10 @@ export interface TimedWord extends Span {
   readonly isJoined?: boolean;
 }
 
-/** Returns the relative speaking time: 1 for a letter, 2.5 for a digit or an East Asian character. */
+/**
+ * Returns how long it takes to speak a text, in relative units: 1 per letter, and 2.5 per digit or East Asian
+ * character.
+ */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {

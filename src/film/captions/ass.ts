@@ -7,7 +7,7 @@ import type { Cue } from "./cues.ts";
 export interface LetterStyle {
   /** Font family known to fontconfig or contained in `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
   readonly font?: string;
-  /** Path of a font file, so that text looks the same on every machine. */
+  /** Path of a font file. If set, text looks the same on every machine. */
   readonly fontFile?: string;
   /** Text height as a fraction of the shorter side. Default 0.05. */
   readonly size?: number;

@@ -49,7 +49,7 @@ export function sentencesOf(script: string): readonly string[] {
     .filter((sentence) => sentence !== "");
 }
 
-/** Widths relative to an average letter, measured in the default font in bold. Other fonts are rarely wider. */
+/** Character widths relative to an average letter, measured in the bold default font. Other fonts are rarely wider. */
 const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/^[\p{M}\p{Cf}]$/u, 0],
   [/^[iljftrI.,:;'’|!()[\] ]$/u, 0.6],

@@ -3,7 +3,7 @@ import { type TimedWord, weightOf } from "./align.ts";
 import { partsWithin, piecesOf, widthOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
-/** Text that is shown at one time. */
+/** A caption: text that appears and disappears as a unit. */
 export interface Cue extends Span {
   /** The text in one or two lines. */
   readonly text: string;

@@ -14,7 +14,7 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** Throws if the fonts lack a character, because it would be drawn as a box. @throws FilmError */
+/** Checks that the fonts have every character, because a missing one would be drawn as a box. @throws FilmError */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);

@@ -9,7 +9,10 @@ export interface Span {
 }
 
 const RATE = 16_000;
-/** Maximum size of the decoded audio: four hours. Even a tiny file can claim a long duration. */
+/**
+ * Maximum size of the decoded audio, in bytes: four hours of audio. A limit is needed because even a tiny file can
+ * claim a long duration.
+ */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
@@ -19,7 +22,7 @@ const SILENCE = 10 ** (-32 / 20);
 const FLOOR = 24;
 /** Minimum length of a pause, in seconds. Shorter gaps occur within words. */
 const SHORTEST_PAUSE = 0.12;
-/** Minimum length of speech, in seconds. Shorter sounds are clicks. */
+/** Minimum length of speech, in seconds. Shorter sounds are treated as clicks. */
 const SHORTEST_SPEECH = 0.04;
 
 export async function readSpeech(

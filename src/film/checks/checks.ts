@@ -25,7 +25,7 @@ export interface Checks {
   readonly version?: string;
 }
 
-/** Checks with a chat model on the service as their judge. The model is called in a separate step. */
+/** Checks that are judged by a chat model on the service. The model is called in a separate step. */
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }

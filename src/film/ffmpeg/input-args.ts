@@ -95,7 +95,7 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** Number of bytes to read from an image file. They include the orientation. */
+/** Number of bytes to read from the start of an image file, enough to include its orientation. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
 function byFrames(head: Buffer): string | null {

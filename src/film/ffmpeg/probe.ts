@@ -47,7 +47,7 @@ export interface ProbedVideo extends ShownAs {
   /** Frames per second. 0 for a still image, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** True if the file states the video's own duration, and not only that of the whole file. */
+  /** True if the file states the duration of the video itself, not just that of the whole file. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -192,7 +192,7 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
 
 /** For these formats, ffprobe guesses the duration, or returns only the duration of the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/** Encoders pad the audio, so the stated duration may be off by this many seconds. */
+/** Maximum number of seconds by which the stated duration may be off because encoders pad the audio. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {

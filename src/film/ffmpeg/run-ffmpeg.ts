@@ -36,17 +36,23 @@ export interface FfmpegCall {
   readonly isStrict?: boolean | undefined;
 }
 
-/** Arguments that make the output deterministic, without version, time or metadata from the inputs. */
+/**
+ * Arguments that make the output deterministic. They leave out ffmpeg's version, the current time and the metadata of
+ * the inputs.
+ */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
 /** Makes ffmpeg fail on a damaged frame instead of drawing it gray. */
 const STRICT = ["-err_detect", "explode"];
-/** TIFF files are read without `STRICT`, because their reader would fail on unknown tags such as the orientation. */
+/**
+ * Returns the arguments that make reading strict. TIFF files get none, because ffmpeg's TIFF reader would then fail on
+ * unknown tags such as the orientation.
+ */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
- * Reads a still image as one second of video. Automatic rotation is off, because it differs between ffmpeg versions. A
- * filter rotates the image later.
+ * Arguments that make ffmpeg read a still image as one second of video. Automatic rotation is off, because it differs
+ * between ffmpeg versions. A filter rotates the image later.
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
@@ -108,7 +114,10 @@ function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
-/** Decodes each input alone, because ffmpeg's messages do not reliably name the faulty one. */
+/**
+ * Returns the error for a failed call of ffmpeg. Decodes each input separately to find a damaged one, because ffmpeg's
+ * messages do not reliably name it.
+ */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
     const input = await inputArgs(path, demuxer);
@@ -165,7 +174,8 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
 }
 
 /**
- * Larger MP3 files are not corrected. An MP3 of the maximum length stays below this size even at the highest bit rate.
+ * Stray ID3 tags are not removed from MP3 files larger than this. An MP3 of the maximum length stays below this size
+ * even at the highest bit rate.
  */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 

@@ -86,7 +86,10 @@ const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.tes
 /** HDR's reference white in cd/m², and how many times brighter highlights can be (BT.2408). */
 const [WHITE, PEAK] = [203, 4.93];
 
-/** Makes frames upright, progressive and opaque, in BT.709 and limited range. `shrink` scales HDR down first. */
+/**
+ * Returns a filter that makes frames upright, progressive, opaque and limited-range BT.709. HDR frames are scaled down
+ * first with the filter `shrink`, if given.
+ */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;
   const opaque = hasAlpha ? [...(isRgb ? ["format=gbrap"] : []), "premultiply=inplace=1"] : [];

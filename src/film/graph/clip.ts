@@ -73,7 +73,7 @@ export async function openLasting(
 const looking = new PQueue({ concurrency: 4 });
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Time limit for one file, in milliseconds. It is short because other files are waiting. */
+/** Time limit for examining one file, in milliseconds. It is short because other files are waiting. */
 const LOOK_MS = 10_000;
 
 type Looked = Ends | { readonly fault: string };

@@ -21,7 +21,10 @@ export function even(length: number): number {
 const LEAST = 2;
 
 export const MOST_PIXELS = 8192;
-/** Maximum frame size of a film, in pixels: slightly more than 8K. Encoders keep dozens of frames in memory. */
+/**
+ * Maximum frame size of a film, in pixels: slightly more than 8K. It is limited because encoders keep dozens of frames
+ * in memory.
+ */
 const MOST_FILM_PIXELS = 36_000_000;
 
 export function sizeFault({ width, height }: Pixels): string | null {
@@ -81,7 +84,7 @@ export function rateOf(fps: number): Rate {
   return { text: String(whole), fps: whole };
 }
 
-/** A cross-fade starts earlier by this fraction of a frame, so that rounding cannot skip its first frame. */
+/** Fraction of a frame by which cross-fades start early, so that rounding cannot skip their first frame. */
 export const EARLY = 0.25;
 
 /**

@@ -27,7 +27,10 @@ export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** Returns the area that is safe for text. In portrait films, apps cover the top and bottom with buttons. */
+/**
+ * Returns the area that is safe for text. It leaves more space at the top and bottom of portrait films, because apps
+ * cover those parts with buttons.
+ */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(

@@ -53,7 +53,7 @@ export interface Captioned {
   readonly lengthNote: string | null;
 }
 
-/** Adds captions from a known script, timed by the speech. Returns the film, and the captions as SRT and VTT. */
+/** Adds captions from a known script, timed to the speech. Returns the film, and the captions as SRT and VTT. */
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
   if (own.lines === undefined) throw unfit(`${name}: \`lines\` is missing; set it to the spoken text`);

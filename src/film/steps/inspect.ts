@@ -48,7 +48,7 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
 
 /**
  * Checks a film, image or sound, and returns a handle that stands for it. Steps that use the handle start once the
- * check has passed. A flaw fails the step, and the error describes it. `choose` is the method of that name that the
+ * check has passed. A flaw fails the step, and the error describes it. `choose` is the builder method that the
  * pipeline's `build` function receives.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
@@ -58,7 +58,7 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   checks: C & Known<C>,
 ): Chosen<H>;
 /**
- * Checks media with a chat model as judge, which adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check`.
+ * Checks media, with a chat model as the judge. Adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,

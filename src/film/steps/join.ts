@@ -84,7 +84,7 @@ interface JoinedClips extends Joined {
 
 /**
  * Joins clips in order. They may differ in resolution, frame rate, codec and rotation. If any clip has audio, clips
- * without audio are silent; if none has audio, neither does the film.
+ * without audio get silence. If none has audio, the film has none either.
  */
 export function join(task: Task, name: string, clips: MediaList<"video">, options: JoinOptions = {}) {
   const { step, own } = splitOptions(options);

@@ -191,8 +191,8 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
 }
 
 /**
- * Maximum number of passes to reach the loudness. The limiter lowers the loudness, and each additional pass makes up
- * for that.
+ * Maximum number of passes to reach the target loudness. The limiter lowers the loudness, so each additional pass
+ * raises the gain to compensate.
  */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;

@@ -20,7 +20,7 @@ export interface ThumbnailOptions extends StepFields {
   readonly fit?: Fit;
 }
 
-/** Extracts a frame from a film as PNG. */
+/** Extracts a frame from a film as a PNG image. */
 export function thumbnail(task: Task, name: string, film: Media<"video">, options: ThumbnailOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { at: seconds, size, format, fit });

@@ -16,7 +16,7 @@ export interface TrimOptions extends StepFields, LengthOption {
   readonly to?: OrValue<number>;
 }
 
-/** Returns a part of a film, cut exactly to the frame. */
+/** Extracts a part of a film, accurate to the frame. */
 export function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { from: seconds, to: someSeconds, length: LENGTH });

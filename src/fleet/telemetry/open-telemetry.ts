@@ -58,7 +58,10 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Derived from the run's id and the time of its first event, so that all processes compute the same trace id. */
+  /**
+   * The run's trace id, derived from the run's id and the time of its first event, so that all processes compute the
+   * same one.
+   */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;

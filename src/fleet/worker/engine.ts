@@ -2,16 +2,16 @@ import TinyQueue from "tinyqueue";
 import type { LocalWork } from "../../core/engine/index.ts";
 
 /**
- * Distributes runs over processes on one or more machines. An engine gives processes work, sets timers, repeats failed
- * work, and reassigns the work of dead processes. The journal decides what a run does next.
+ * Distributes runs across processes on one or more machines. An engine gives processes work, sets timers, retries
+ * failed work, and reassigns the work of dead processes. The journal, not the engine, determines what a run does next.
  */
 export interface Engine {
   /** True if the engine's queue is lost when this process dies. A later process finds the work in the journal. */
   readonly isOfProcess?: true;
   /**
    * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due in
-   * the run. Several wakes of a run are merged into the earliest. A wake during a slice leads to another slice. An
-   * engine that stores its work resolves only once the wake is stored.
+   * the run. Several wakes of a run are merged into the earliest. A wake during a slice leads to another slice. If the
+   * engine stores its work, the promise resolves only once the wake is stored.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /** Schedules local work in any process, unless it is already scheduled. Work with the lowest `place` goes first. */
@@ -68,9 +68,9 @@ interface Item {
   priority: number;
   failures: number;
   isActive: boolean;
-  /** A wake that arrived while the work was in progress. */
+  /** A wake-up that was requested while the work was in progress. */
   again: WakeOptions | null;
-  /** The valid queue entry. Earlier entries for the same work are ignored. */
+  /** The current queue entry for this work. Older entries for the same work are ignored. */
   entry: Entry | null;
   /** Executes the work. Resolves with the time of the next call, or null if there is none. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;

@@ -8,8 +8,8 @@ export interface BodyLimits {
    */
   readonly mostBytes: number;
   /**
-   * Maximum total size of all bodies in memory. It is needed because a sender is verified only once the whole body has
-   * arrived.
+   * Maximum total size of all bodies in memory. The limit is needed because a sender can be verified only once its
+   * whole body has arrived.
    */
   readonly mostBytesHeld: number;
 }

@@ -147,7 +147,9 @@ export const SCOPES = [
 /** A permission of a key or token. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that a token can have. It cannot manage keys, because a key that it creates could outlive it. */
+/**
+ * Scopes that a token can have: all except `keys:manage`, because a key created with a token could outlive the token.
+ */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
 
 export function isScope(value: unknown): value is Scope {

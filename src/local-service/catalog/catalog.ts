@@ -98,7 +98,7 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Compiles the model when it is first used. */
+/** Returns a model that is compiled on first use. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let known: CompiledModel | null = null;
   const compiled = () => (known ??= compileModel(model, family));

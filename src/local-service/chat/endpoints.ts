@@ -47,7 +47,7 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   };
 }
 
-/** Removes words such as `moderation-refused:violence`, so that answers never contain them. */
+/** Replaces trigger words such as `moderation-refused:violence` in the messages, so that answers never contain them. */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
   if (words.length === 0) return request;

@@ -34,7 +34,10 @@ export function mostImages({ input_modalities, max_images_per_request }: ChatMod
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }
 
-/** Dollars per million tokens equal micro-dollars per token, so no conversion is needed. */
+/**
+ * Returns the price in micro-dollars. Dollars per million tokens equal micro-dollars per token, so no conversion is
+ * needed.
+ */
 export function priceMicros({ pricing }: ChatModel, promptTokens: number, completionTokens: number): number {
   const { usd_per_1m_input_tokens: prompt, usd_per_1m_output_tokens: completion } = pricing;
   return Math.ceil(promptTokens * prompt + completionTokens * completion - 1e-6);

@@ -7,7 +7,7 @@ import { drainEndpoints } from "./endpoints.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
-/** At most one batch per drain is sent at a time, to keep the drain's events in order. */
+/** Maximum number of concurrent batches, in total and per drain. One per drain keeps the drain's events in order. */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
 /** How long events are collected before a batch is sent, in milliseconds on the service's clock. */

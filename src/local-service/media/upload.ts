@@ -61,7 +61,10 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
   return file.bytesWritten;
 }
 
-/** Stores a file even if it cannot be decoded. A job that reads such a file fails. */
+/**
+ * Returns the handler for uploads. It stores a file even if the file cannot be decoded. A job that reads such a file
+ * fails.
+ */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
 

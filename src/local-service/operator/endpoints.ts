@@ -70,8 +70,7 @@ function isOwnHost(incoming: IncomingMessage): boolean {
 }
 
 /**
- * Returns whether a request may come from this service's pages. Pages of other websites may link to the service, but
- * not call it.
+ * Returns whether to accept a request from a browser. Pages of other websites may link to the service, but not call it.
  */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
@@ -82,7 +81,7 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses requests from other machines and from foreign web pages. Also prevents DNS rebinding.
+ * Refuses requests from other machines and from web pages of other origins. Also prevents DNS rebinding.
  * @throws Refusal 403
  */
 function assertOperator(incoming: IncomingMessage): void {

@@ -131,7 +131,7 @@ export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 interface DestinationRules {
   readonly allowLoopback: boolean;
-  /** Requests to this port are refused, so that the service cannot call itself. */
+  /** Returns the service's own port. Requests to it are refused, so that the service cannot call itself. */
   ownPort(): number;
 }
 

@@ -79,7 +79,10 @@ export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "web
 const MOST_DEPTH = 100;
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** `INLINE_MEDIA` searches only this many characters, because it overflows the stack on megabytes of text. */
+/**
+ * Maximum number of characters in which to search for `INLINE_MEDIA`. On megabytes of text, the regular expression
+ * would overflow the stack.
+ */
 const MOST_BEFORE_DATA = 200;
 
 export function recordable(value: unknown): unknown {

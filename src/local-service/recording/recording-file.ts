@@ -145,7 +145,7 @@ export class RecordingFile {
     if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** Writes lines one after another. Therefore, only the last line can be incomplete after a crash. */
+  /** Appends a line once all earlier lines are written, so that only the last line can be incomplete after a crash. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;

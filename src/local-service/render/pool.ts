@@ -8,7 +8,10 @@ import {
   type RenderResult,
 } from "./contract.ts";
 
-/** The number of running decodes. No thread is terminated during one: it would be reported as a memory leak. */
+/**
+ * The number of images that a thread is decoding. A thread is normally terminated only when this is 0, because an
+ * interrupted decode would show up as a memory leak.
+ */
 export type DecodeGate = Int32Array<SharedArrayBuffer>;
 
 const PENDING = 0;
@@ -20,7 +23,7 @@ export function newGate(): DecodeGate {
   return new Int32Array(new SharedArrayBuffer(8));
 }
 
-/** Runs `work`. If the thread is closing, never resolves. */
+/** Runs `work` and returns its result. If the thread is closing, the returned promise never settles. */
 export async function passGate<T>(gate: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(gate, PENDING, 1);
   try {

@@ -110,8 +110,8 @@ export class ReplayBook {
 }
 
 /**
- * Returns the key for matching a request with recorded ones. Ignores the body's fields in `SENDERS_OWN`, null fields,
- * and the order of fields.
+ * Returns the key for matching a request with recorded ones. Ignores the fields in `SENDERS_OWN`, null fields, and the
+ * order of fields.
  */
 function keyOf(request: string, body: unknown): string {
   return `${request}\n${JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH))}`;

@@ -4,7 +4,7 @@ import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
 const POLL_EVERY_MS = 1_000;
-/** Changes of the clock's offset below this value are not stored. */
+/** Smallest change in the clock's offset that is stored, in milliseconds. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
 /** Uploads are kept this long after their URL expires, because queued jobs may still read them. */

@@ -19,7 +19,7 @@ export interface JobRow {
   readonly status: JobStatus;
   readonly prompt: string | null;
   readonly input: string;
-  /** JSON with the files of each media field, as found when the job was submitted. */
+  /** The files in each media field at the time the job was submitted, as JSON. */
   readonly media: string;
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;

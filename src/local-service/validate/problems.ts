@@ -25,7 +25,7 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
 }
 
 /**
- * Returns the names of which an object needs one: `a` and `b` for `[{required: [a]}, {required: [b]}]`. Returns null
+ * Returns the names of alternative required fields: `a` and `b` for `[{required: [a]}, {required: [b]}]`. Returns null
  * for other schemas.
  */
 function alternatives(schema: unknown): string[] | null {

@@ -3,7 +3,7 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** What the headers of a webhook state. The signature covers all values except the attempt number. */
+/** The values in a webhook's headers. The signature covers all of them except the attempt number. */
 export interface Announcement {
   /** Id of the event. It is the same for all attempts and redeliveries. */
   readonly id: string;
@@ -60,7 +60,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts for a delivery. A redelivery can use the same number again. */
+/** Maximum number of attempts for a delivery. A redelivery starts the count again. */
 export const MAX_ATTEMPTS = 12;
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
@@ -111,7 +111,7 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** Starts an attempt. Store the result before the request is sent. */
+/** Returns the delivery with a new attempt started. Store it before sending the request. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
@@ -219,8 +219,8 @@ export function webhookTables(db: Statements) {
       ),
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
     /**
-     * Returns the deliveries with an attempt to make, including those whose attempt was interrupted because the process
-     * ended.
+     * Returns the deliveries that still need an attempt, including those whose last attempt was interrupted because the
+     * process ended.
      */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>

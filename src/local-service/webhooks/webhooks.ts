@@ -39,7 +39,10 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   const { store, clock, views, outbound } = ports;
   const outbox = createOutbox(ports, LIMITS, attempt);
 
-  /** Call this after committing the transaction that made the delivery due. */
+  /**
+   * Schedules the delivery's next attempt, if there is one. Call this after committing the transaction that made the
+   * delivery due.
+   */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.isClosed()) return;

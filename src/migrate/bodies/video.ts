@@ -10,7 +10,7 @@ import { isTemplate, type JsonPath } from "../read/source.ts";
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 
-/** Returns the total duration of the shots, or null if there are none. */
+/** Fills in the inputs of the video. Returns the total duration of the shots, or null if there are none. */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
   for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));

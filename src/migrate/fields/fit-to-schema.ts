@@ -255,8 +255,8 @@ function worth({ takes, name }: FieldView): number {
 }
 
 /**
- * Returns the penalty for changing a field. Quality has a lower penalty than, for example, the resolution, because the
- * change is less visible.
+ * Returns the penalty for changing a field. Changing the quality has a lower penalty than, for example, changing the
+ * resolution, because the effect is less visible.
  */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;

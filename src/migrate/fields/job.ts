@@ -67,7 +67,8 @@ export class Job {
   }
 
   /**
-   * Copies a v2 value to the first field in `names` that the model has. Default: the field with the same name as in v2.
+   * Copies a v2 value to the first field in `names` that the model has. Without `names`, copies it to the field with
+   * the same name as in v2.
    */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);

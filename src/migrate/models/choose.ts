@@ -172,7 +172,10 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Returns the quality level that shares the most words with `words`. The slug must contain all words of the level. */
+/**
+ * Returns the quality level that shares the most words with `words`; null if none shares any. Levels with a word that
+ * the slug does not contain are ignored.
+ */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],

@@ -3,7 +3,10 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Returns the needs, strictest first. A later need applies only if no model meets an earlier one. */
+/**
+ * Returns what a v3 model must accept to be used for this body, strictest need first. A later need applies only if no
+ * model meets an earlier one.
+ */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -50,8 +53,8 @@ export interface Need {
   /** Optional slots. Models that accept more of them are preferred. */
   readonly also: readonly Slot[];
   /**
-   * Set for a fallback that accepts any model with the required slots, except an upscaler. It still uses the body's
-   * video.
+   * Set for a fallback that keeps the body's video as an input: any model with the required slots meets the need,
+   * except an upscaler.
    */
   readonly isLoose?: true;
 }

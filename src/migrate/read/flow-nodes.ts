@@ -66,7 +66,7 @@ export interface FlowNode {
   readonly gives: readonly string[];
   readonly before: readonly string[];
   readonly problem: string | null;
-  /** A disabled node sends nothing and only passes on its input. */
+  /** True if the node is disabled: it sends nothing and only passes on its input. */
   readonly isDisabled: boolean;
 }
 

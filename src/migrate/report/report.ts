@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** Collects the decisions of all bodies. The same question about several bodies is a single decision. */
+/** Collects the decisions of all bodies. If several bodies raise the same question, it becomes a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -168,7 +168,7 @@ export interface PriceReport {
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Equal to `min` if every job has a known price; otherwise null. */
+  /** Maximum total price. Equal to `min` if every job has a known price; otherwise null. */
   readonly max: string | null;
   readonly why: string | null;
 }

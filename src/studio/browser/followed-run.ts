@@ -43,7 +43,7 @@ export interface RunSnapshot {
   /** The run. Null until the server's first response. */
   readonly run: CallerDocument | null;
   readonly progress: readonly StepProgress[];
-  /** `lost` means that the client is reconnecting, and `over` that no further changes will arrive. */
+  /** State of the connection. `lost`: the client is reconnecting. `over`: no further changes will arrive. */
   readonly connection: "connecting" | "open" | "lost" | "over";
   /** Why the run cannot be followed. Null if there was no error. */
   readonly error: RequestError | null;

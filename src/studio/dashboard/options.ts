@@ -57,7 +57,7 @@ export interface Dashboard {
   readonly viewerUrl: string | null;
   readonly origin: string;
   runUrl(runId: string): string;
-  /** Closes the page. Runs that were started from it keep running in `show`. */
+  /** Closes the dashboard. Runs that were started from it continue. */
   close(): Promise<void>;
 }
 

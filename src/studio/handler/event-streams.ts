@@ -136,7 +136,9 @@ const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the process that executes the run, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two updates of a run's state, for each of its steps. Large runs are updated less often. */
+/**
+ * Minimum time between two updates of a run's state, per step in the run's plan. Larger runs are updated less often.
+ */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 

@@ -2,7 +2,7 @@ import type { Pipeline, Showrunner } from "../../index.ts";
 import type { Report, Shares } from "../served/index.ts";
 import type { RequestFiles, SentFiles } from "./sent-files.ts";
 
-/** A pipeline as an endpoint, with settings that callers cannot change. */
+/** A pipeline that callers can run, with settings that they cannot change. */
 export interface Endpoint {
   readonly pipeline: Pipeline;
   /**

@@ -8,9 +8,11 @@ import { isRunId } from "../../core/kit/file-name.ts";
 import type { Showrunner } from "../../index.ts";
 import { inTurn, keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** How often to search for expired files, and the minimum age of leftovers. */
+/** How often to search for expired files. Files that a dead process left behind are removed once they are this old. */
 const SWEEP_MS = HOUR_MS;
-/** Copies of a file are removed this long after the file, because a copy may still be made after its removal. */
+/**
+ * How long to wait after removing a file before removing its copies, because a copy may still be made in the meantime.
+ */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
 /** Disk space that each file uses in addition to its content. */
@@ -148,7 +150,10 @@ export class SentFiles {
     });
   }
 
-  /** Removes a file, unless `decide` returns null. `mark` is the name of an empty file to leave in its place. */
+  /**
+   * Removes a file unless `decide` returns null. If `decide` returns a `mark`, leaves an empty file with that name in
+   * its place.
+   */
   async #remove(
     owner: string,
     sha256: string,
@@ -214,7 +219,7 @@ export class SentFiles {
   }
 
   /**
-   * Updates the space that a file counts for. Counts one file after another, so that the last call includes all
+   * Updates how much of the storage limit a file takes up. Updates run one at a time, so that the last one sees all
    * changes.
    */
   #count(owner: string, sha256: string): Promise<void> {

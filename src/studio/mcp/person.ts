@@ -15,7 +15,10 @@ import { ToolError } from "./tool-error.ts";
  * Asks the person who uses the agent. The agent's client shows the questions itself, so the model cannot answer them.
  */
 export interface Person {
-  /** Returns the answers by field. @throws ToolError if the user declines or does not answer */
+  /**
+   * Asks the user for the fields, and returns the answers by field name.
+   * @throws ToolError if the user declines or does not answer
+   */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
 }
 

@@ -175,7 +175,10 @@ function description({ name, title, description: said, input, output, isReadOnly
   };
 }
 
-/** Allows text as a list item, because the last item of a shortened list is text with the number of missing items. */
+/**
+ * Makes a list's schema accept text items, because a shortened list ends with a text that says how many items are
+ * missing.
+ */
 function mayBeShortened({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.type === "array")
     jsonSchema.items = { anyOf: [jsonSchema.items as z.core.JSONSchema.BaseSchema, { type: "string" }] };

@@ -229,7 +229,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Continues a run that exists. Throws if its pipeline or input differs. */
+  /** Continues an existing run. Throws if its pipeline or input differs. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -273,7 +273,7 @@ export class AgentSession {
     );
   }
 
-  /** Does one thing at a time. Otherwise, two requests with the same name could create two runs. */
+  /** Runs one call at a time. Otherwise, two requests with the same name could create two runs. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     return inTurn(this.#turns, "all runs", work);
   }
@@ -297,9 +297,9 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 }
 
 const MOST_CHARACTERS = 300;
-/** Maximum nesting depth of an input, because the search is recursive. */
+/** Maximum nesting depth of an input. There is a limit because the search is recursive. */
 const MOST_LEVELS = 100;
-/** Maximum number of strings in an input, because each string needs a disk lookup. */
+/** Maximum number of strings in an input. There is a limit because each string needs a disk lookup. */
 const MOST_TEXTS = 20_000;
 
 /**

@@ -18,7 +18,10 @@ import { json } from "./tools/tool.ts";
 const POLL_MS = 1_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** Returns the task for a run. The task's id is the run's id, so a client finds it again after a restart. */
+/**
+ * Returns the task for a run. The task's id is the run's id, so clients can still find the task after the server
+ * restarts.
+ */
 export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
   const { status, pause, message } = await agentDocument(session, await session.report(runId));
   const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;

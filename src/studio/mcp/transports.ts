@@ -15,7 +15,10 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** HTTP methods that are accepted. `Request` rejects some other methods, such as TRACE. */
+/**
+ * The accepted HTTP methods. All others are refused before a `Request` is created, because `Request` throws for some of
+ * them, such as TRACE.
+ */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { badRequest, cutShort, Refusal } from "./for-callers.ts";
 import { essence } from "./http.ts";
 
-/** Time limit for a body. Without it, a slow sender could occupy memory forever. */
+/** Time limit for receiving a body. Without it, a slow sender could hold memory indefinitely. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 type Sent = Pick<Request, "headers" | "body">;
@@ -20,7 +20,7 @@ export function declaredBytes({ headers }: Pick<Sent, "headers">): number {
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called before a piece is kept. If it throws, reading ends. */
+  /** Called before each received chunk is kept. If it throws, reading ends. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 

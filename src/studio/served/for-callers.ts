@@ -15,7 +15,7 @@ import { own } from "../../core/kit/lookup.ts";
 import { FOR_CALLERS } from "../../core/plan/index.ts";
 import { type Problem, QuoteRefusedError } from "../../index.ts";
 
-/** Refuses a request. Callers receive it as `{error: {code, message}}`. */
+/** Thrown to refuse a request. Callers receive it as `{error: {code, message}}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;

@@ -71,7 +71,9 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Converts a Node request. A reader of its body can stop early without preventing the response. */
+/**
+ * Converts a Node request to a `Request`. If a reader stops before the end of the body, the response can still be sent.
+ */
 export function requestOf(incoming: IncomingMessage, url: URL | string): Request {
   const { method = "GET" } = incoming;
   const headers = new Headers();

@@ -10,8 +10,8 @@ interface Limits {
 }
 
 /**
- * Divides a limited amount among owners. An owner that already has a share gets more only if at least as much as its
- * new total stays free for others.
+ * Divides a limited amount among owners. An owner that already has a share gets more only if the amount left for others
+ * is then at least as large as the owner's new total.
  */
 export class Shares {
   readonly #limits: Limits;

@@ -757,7 +757,8 @@ type CommitOutcome = {
 };
 type RemoveOutcome = {
   readonly removed: true;
-} | {
+}
+| {
   readonly removed: false;
   readonly reason: "leased" | "holds" | "unknown";
 };

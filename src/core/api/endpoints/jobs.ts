@@ -60,7 +60,7 @@ const submitAck = wire({
   estimatedCompletionAt: text,
 });
 
-/** The service's acknowledgment of a submission. If it is `replayed`, the status may be outdated. */
+/** The service's acknowledgment of a submission. If `replayed` is true, the status may be outdated. */
 export interface SubmitAck {
   readonly jobId: string;
   /** The resolved model id, which may differ from the requested one. */
@@ -71,7 +71,7 @@ export interface SubmitAck {
   /** Absolute URL of the job. */
   readonly resultUrl: string;
   readonly estimatedCompletionAt: string | null;
-  /** True if the service already knew the key and created no new job. */
+  /** True if the service already knew the idempotency key and created no new job. */
   readonly replayed: boolean;
   /** How many times this call sent the request. */
   readonly sends: number;
@@ -163,7 +163,7 @@ function judge(
   return { unknown, error, mayRepeat };
 }
 
-/** These verdicts on a first submission prove that it created no job. */
+/** Verdicts on a first submission that prove that it created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",
@@ -173,7 +173,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Parses the acknowledgment. If parsing fails, the job may exist anyway. */
+/** Parses the response to a successful submission. If the response cannot be parsed, the job may still exist. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

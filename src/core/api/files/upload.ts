@@ -168,7 +168,7 @@ export async function hashSource(source: OpenSource): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The kind of media can be detected from this many leading bytes. */
+/** Number of leading bytes that suffice to detect the kind of media. */
 const headBytes = 4_100;
 
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {

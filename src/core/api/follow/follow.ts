@@ -99,7 +99,10 @@ export interface PollOptions {
   readonly planned: PlannedPoll | null;
   /** True if webhooks report the job's end, so that polls are only a fallback. Default: false. */
   readonly webhooks?: boolean | undefined;
-  /** The model's id, used to estimate from earlier jobs when the job will finish, if the service gives no estimate. */
+  /**
+   * The model's id. If the service gives no estimate, earlier jobs of this model are used to estimate when the job will
+   * finish.
+   */
   readonly model?: string | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;

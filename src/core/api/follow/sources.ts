@@ -6,7 +6,7 @@ export interface Source {
   schedule(view: PollView & { readonly hints: number }): NextPoll;
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** Cursor after which status polls also request logs. If absent, they request no logs. */
+  /** Log cursor. If set, status polls also request the logs after it. */
   readonly logsAfter?: string;
 }
 
@@ -18,7 +18,10 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Maximum random addition to a delay, as a share of the delay. It keeps jobs from being polled all at once. */
+/**
+ * Maximum random addition to a delay, as a fraction of the delay. The randomness keeps jobs from being polled all at
+ * once.
+ */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
@@ -69,7 +72,10 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** Base delay after a webhook. It doubles each time the service still returns the job as open. */
+/**
+ * Base delay between a webhook and the next read of the job. Doubles each time the service still reports the job as
+ * open.
+ */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {
@@ -114,7 +120,7 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** Added to the estimated end, because jobs usually end slightly later. */
+/** How many milliseconds after its estimated end to poll a job. Jobs usually end slightly later than estimated. */
 const marginMs = 500;
 const firstDelayMs = 3_000;
 /**
@@ -122,7 +128,7 @@ const firstDelayMs = 3_000;
  * once it is overdue.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** Minimum delay before the expected end, as a share of the job's age. */
+/** Minimum delay between polls while the expected end is still ahead, as a share of the job's age. */
 const movingShare = 0.02;
 
 export function nextPoll(view: PollView): NextPoll {
@@ -158,8 +164,8 @@ interface SilenceView {
  */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /**
- * How long to wait for news if the job's expected end is unknown or has passed: a share of the job's age, with a
- * minimum.
+ * How long to wait for news of a job whose expected end is unknown or has passed: a share of the job's age, with a
+ * minimum for each case.
  */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 

@@ -39,7 +39,10 @@ const agentOptions: Agent.Options = {
 };
 const connectMs = 10_000;
 
-/** Creates the agents. With a given dispatcher, the guard can check only literal IP addresses. */
+/**
+ * Creates a transport that uses the given dispatcher, or else its own agents. With a given dispatcher, the guard can
+ * check only literal IP addresses.
+ */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
     const streams = given.compose(markSent);

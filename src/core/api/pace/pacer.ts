@@ -308,7 +308,7 @@ function guessWindowMs(spanMs: number, known: number | null): number {
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** Added to waiting times, because the service may count a request slightly later than the client does. */
+/** Milliseconds added to waiting times, because the service may count a request slightly later than the client does. */
 const marginMs = 100;
 /** Maximum number of concurrent requests while the rate limit is unknown. */
 const firstInFlight = 4;

@@ -60,7 +60,7 @@ interface KeyCache {
   newer(stale: string): Promise<string | null>;
 }
 
-/** Minimum time between fetches, so that forged deliveries cannot cause many fetches. */
+/** Minimum time between fetches of the service's key, so that forged deliveries cannot cause many fetches. */
 const refreshEveryMs = 60_000;
 
 function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -210,7 +210,7 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
 export interface SeenEvents {
   /** True if the event was already handled. */
   has(id: string): boolean | Promise<boolean>;
-  /** Called after an event was handled. */
+  /** Remembers an event. Called after the event has been handled. */
   add(id: string): void | Promise<void>;
 }
 

@@ -155,7 +155,7 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
 }
 
-/** Keeps one problem per field and code: the one that allows the fewest values. */
+/** Keeps one problem per field and code: the one with the shortest list of allowed values. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const found = new Map<string, FieldProblem>();
   for (const problem of problems) {

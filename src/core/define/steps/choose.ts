@@ -27,7 +27,7 @@ export interface ChooseOptions extends StepOptions {
   readonly by: ChosenBy;
   /** The scoring function's version. Change it when the function changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Checks whether this machine has what the function needs, like a task's `requires`. */
+  /** Checks whether this machine has what the function needs. Works like `requires` of a task. */
   readonly requires?: Requirement | undefined;
   /** The question for the person. Default: none. */
   readonly message?: string | undefined;
@@ -258,7 +258,8 @@ export interface FirstOfMethod<M> {
 }
 
 /**
- * The maximum number of options. Dependencies grow quadratically, because each option waits for all options before it.
+ * The maximum number of options. Each option waits for all options before it, so the number of dependencies grows
+ * quadratically.
  */
 const MOST_OPTIONS = 20;
 

@@ -157,7 +157,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** Returns the FNV-1a hash of a text, so that a take has the same seed on every machine. */
+/** Returns the FNV-1a hash of a text, for use as a seed. The same text gives the same seed on every machine. */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);
@@ -183,7 +183,10 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   readonly version?: string | undefined;
   /** Checks whether this machine has what the inspector needs, before anything is paid for. */
   readonly requires?: Requirement | undefined;
-  /** Adds steps that inspect the output, instead of calling the function. Use it for inspections that cost money. */
+  /**
+   * Adds steps that inspect the output, in which case the inspector function is not called. Use it for inspections that
+   * cost money.
+   */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
@@ -240,8 +243,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Returns the reasons for which an inspection rejects an output; empty if it accepts the output. `name` is the option
- * that contains the inspecting function.
+ * Returns an inspection's reasons for rejecting an output; empty if it accepts the output. `name` is the option that
+ * contains the inspecting function.
  */
 export function reasonsIn(found: unknown, name: string): readonly string[] {
   if (found === null || found === undefined) return [];

@@ -62,7 +62,7 @@ export interface PaidOptions extends WorkOptions, WithinOption {
 const STEP_OPTIONS = ["after", "when"];
 export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
 export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
-/** The shortest `within`. No job finishes in less time. */
+/** Minimum value of `within`. No job finishes in less time. */
 const LEAST_WITHIN_MS = 1_000;
 
 export class OptionReader {

@@ -22,7 +22,7 @@ export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
    * Default `"fail"`.
    */
   readonly onModerated?: R;
-  /** Required with `onModerated: "rewrite"`. */
+  /** The chat model that rewrites a prompt after moderation refuses it. Required with `onModerated: "rewrite"`. */
   readonly rewrite?: Rewriting | undefined;
 }
 

@@ -232,7 +232,7 @@ async function jobBook(
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
 
-/** How many jobs are listed at most if none is within the window. */
+/** Maximum number of jobs to list if none was created in the time window of the request. */
 const MOST_OTHERS = 100;
 
 class JobBook {

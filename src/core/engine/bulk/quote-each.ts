@@ -33,7 +33,7 @@ export interface QuotedRow {
   /** The status of the row's existing run; null if the row has no run yet. */
   readonly known: RunDocument["status"] | null;
   /**
-   * The name of the batch of runs that share a budget with the row's run; null if the row's existing run belongs to no
+   * Name of the row's batch. The runs of a batch share one budget. Null if the row already has a run that belongs to no
    * batch.
    */
   readonly batch: string | null;

@@ -44,7 +44,10 @@ export interface RerunScope {
    * unless `sameSeed` is set.
    */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** Stale and removed steps with unfinished paid jobs on the service. The run waits for those jobs first. */
+  /**
+   * Stale and removed steps with unfinished paid jobs on the service. When the run is resumed, it first waits for those
+   * jobs.
+   */
   readonly seenThroughFirst: readonly string[];
   /**
    * The steps in `seenThroughFirst` whose request was never answered, each with the amount reserved. The run first

@@ -100,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes edits that an earlier call with the same request id already applied. Compares only which steps are edited.
- * The new values may differ, because this time `revise` started from the edited input.
+ * Removes edits that an earlier call with the same request id already applied. Checks only that the same steps are
+ * edited. The new values may differ, because a repeated `revise` starts from the input that was already edited.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);

@@ -15,7 +15,10 @@ import type { SpendingMemo, SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/** Plan steps, most urgent first: a step is urgent if a long chain of steps begins with it. */
+/**
+ * A plan and its steps, most urgent first. The longer the chain of steps that begins with a step, the more urgent it
+ * is.
+ */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -27,7 +30,7 @@ export interface DriveTools {
   readonly schedule: (plan: Plan) => Schedule;
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
-  /** Size of the run's state when it was last counted or stored as a snapshot; null if it was never counted. */
+  /** Weight (see `weightOf`) of the run's state when it was last measured; null if it has not been measured yet. */
   weight: number | null;
   seq: number;
 }
@@ -98,7 +101,10 @@ export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /** Data that is passed from one slice to the next without being recorded as events. It is lost in a crash. */
 export class DriveMemory {
-  /** Earliest time for retrying each command, in epoch milliseconds. Infinity means not in the current execution. */
+  /**
+   * Earliest time for retrying each command, in epoch milliseconds. `Infinity` means that the command is not retried in
+   * the current execution.
+   */
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;

@@ -60,7 +60,7 @@ export interface RunPause {
   readonly reason: PauseReason;
   /** What happened, and what to do next. */
   readonly message: string;
-  /** The web page for adding funds. Set only if the reason is `funds` and the service provides such a page. */
+  /** URL of the page for adding funds. Null unless the reason is `funds` and the service provides such a page. */
   readonly fundingUrl: string | null;
   /** The price of the job that the wallet could not pay for, in micro-dollars. Set only if the reason is `funds`. */
   readonly requiredMicros: number | null;

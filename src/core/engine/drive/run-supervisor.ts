@@ -86,8 +86,8 @@ export class RunSupervisor {
   }
 
   /**
-   * Executes the run. Starts over if a change is pending, the run was resumed meanwhile, or the reason for the pause no
-   * longer applies.
+   * Executes the run. Starts over if a change is pending, if the run has been resumed in the meantime, or if the reason
+   * for the pause no longer applies.
    */
   async #drive(
     state: RunState,

@@ -27,7 +27,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for a chat. It is long, because an answer that arrives later is lost and must be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** A wait between two reads of a bill continues even if the run is stopped, unless the wait is longer than this. */
+/** If the run is stopped, a wait between two bill checks is cut short only if it is longer than this. */
 const PATIENT_MS = 4_000;
 /** Maximum wait for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;

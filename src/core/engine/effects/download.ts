@@ -89,8 +89,8 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 
 /**
  * Handles an output that the service reports as expired or no longer lists. If it is reported as expired and its expiry
- * time has passed, it is gone at once. Otherwise, the download is retried; after the last retry, the output is gone if
- * either condition holds.
+ * time has passed, it is recorded as gone at once. Otherwise, the download is retried. If the last retry fails too, the
+ * output is recorded as gone if it is reported as expired or its expiry time has passed.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;

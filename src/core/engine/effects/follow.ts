@@ -109,7 +109,10 @@ export const settle: Effect<"settle"> = async (command, context) => {
 /** Delays grow by up to this fraction, depending on the job id, so that polls are spread out. */
 const SPREAD = 0.05;
 
-/** Delay before a job's status is fetched again if a webhook reported its end too early. */
+/**
+ * Delay before a job's status is fetched again, if a webhook reported that the job ended but the status does not show
+ * it yet.
+ */
 const LAG_MS = 2_000;
 /** Due time of a poll that must happen immediately, because a webhook requested it. */
 export const HINTED = 0;

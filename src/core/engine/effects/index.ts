@@ -36,7 +36,7 @@ const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   place,
 };
 
-/** Returns {@link Substitutes} with which a run calls only the local service, and no provider. */
+/** Returns {@link Substitutes} that make a run call the local service instead of providers. */
 export function rehearsal(serviceUrl: string): Substitutes {
   return { generate: (model, step) => renderingModel(serviceUrl, model, step) };
 }

@@ -238,8 +238,8 @@ const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_poli
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 
 /**
- * Marks an error as a moderation refusal if the provider's code says so. `of` is what was refused; null if this is
- * uncertain.
+ * Converts an error to a moderation refusal if the provider's error code indicates one. `of` is what was refused; null
+ * if this is uncertain.
  */
 export function asModerated(error: JournalError, thrown: unknown, of: Flagged["of"]): JournalError {
   const found = objectionIn(thrown);

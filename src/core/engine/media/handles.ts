@@ -37,7 +37,8 @@ export class UploadHandles {
   }
 
   /**
-   * The account that owns the uploads. Includes the URL: when a local service's port changes, so do its upload URLs.
+   * Identifies the account that owns the uploads. Includes the service's URL, because uploads to a local service have
+   * different URLs when its port changes.
    */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;

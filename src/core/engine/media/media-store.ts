@@ -29,8 +29,8 @@ export interface LinkOptions {
 }
 
 /**
- * A content-addressed store that several processes can share. A folder throws Node's file system errors; a bucket
- * throws `MediaBucketError`.
+ * A content-addressed store that several processes can share. Methods throw Node's file system errors if the store is a
+ * folder, and `MediaBucketError` if it is a bucket.
  */
 export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
@@ -90,7 +90,7 @@ export interface ListedMedia extends StoredMedia {
 }
 
 export interface DiscardedMedia extends ListedMedia {
-  /** Identifies this discarded copy. The same content may be discarded more than once. */
+  /** Identifies this discarded copy. The content alone does not, because it may be discarded more than once. */
   readonly id: string;
 }
 

@@ -14,8 +14,8 @@ export class ForbiddenFileError extends Error {}
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
   /**
-   * Path of the file. On Linux, it always leads to the open file; on other systems, another file may have replaced that
-   * file.
+   * Path of the file. On Linux, it always leads to the open file; on other systems, the file at this path may have been
+   * replaced.
    */
   readonly path: string;
 }

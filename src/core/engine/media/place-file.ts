@@ -227,7 +227,7 @@ function withHash(safe: string, requested: string): string {
 
 /** Stored media as local files. The files are read-only, and remain in place until released. */
 export interface HeldMedia extends AsyncDisposable {
-  /** Returns the path of the file. Throws for a hash that was not requested. */
+  /** Returns the path of the file with this hash. Throws if the hash was not requested. */
   path(sha256: string): string;
   sizeBytes(sha256: string): number;
 }

@@ -5,7 +5,10 @@ import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, MediaFacts, Question, StatedFacts } from "./media-reader.ts";
 import { Bytes, missingEnd, soundFramesIn } from "./whole.ts";
 
-/** Number of bytes to read from an image. Its dimensions may follow color profiles and previews. */
+/**
+ * Number of bytes to read from the beginning of an image. It is this large because color profiles and previews may come
+ * before the dimensions.
+ */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;

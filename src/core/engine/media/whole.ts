@@ -91,7 +91,7 @@ const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** Checks ISO media, such as MP4, without regard to truncated padding or trailing data. */
+/** Checks ISO media, such as MP4. Ignores truncated padding and trailing data. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
@@ -336,7 +336,7 @@ function crc8(bytes: Buffer): number {
 
 const WINDOW_BYTES = 65_536;
 
-/** Reads a file synchronously through a moving window, so it belongs on a worker thread. */
+/** Reads a file through a moving window. Use it only on a worker thread, because the reads are synchronous. */
 export class Bytes implements Disposable {
   readonly size: number;
   readonly #file: number;

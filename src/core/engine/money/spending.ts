@@ -139,7 +139,7 @@ export class SpendingWatch {
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** The error of the last balance read. Null if that read succeeded, undefined before the first read. */
+  /** The error from the latest balance read. Null if that read succeeded, undefined before the first read. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {

@@ -7,7 +7,7 @@ import { InvalidOptionError } from "../../kit/errors.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { WalletShortError } from "../errors.ts";
 
-/** How long a balance is trusted, in milliseconds. Others may spend from the same wallet. */
+/** How long a balance is trusted, in milliseconds. This is short because others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
 /** Priority of balance reads. They go before other requests, because submissions wait for them. */
 const PRIORITY = 200;
@@ -167,7 +167,10 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Throws if a job may exist at the old address, because nobody could find it after the move. */
+/**
+ * Throws if a request of the run was never answered, because it may have created a job that nobody could find with a
+ * new key or URL.
+ */
 function checkNothingSent({ runId, steps }: RunState): void {
   const isUnanswered = ({ phase }: AttemptState) =>
     jobPhases.submitting.has(phase) || phase === "unresolved" || phase === "abandoned";

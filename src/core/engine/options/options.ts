@@ -27,8 +27,8 @@ export interface CapOption {
   /** The amount in US dollars, as a decimal string. */
   readonly usd: string;
   /**
-   * `day`: the cap applies to each day, in the time zone {@link OpenOptions.capTimeZone}. Default: it applies to all
-   * time.
+   * `day`: the cap limits each day separately, in the time zone {@link OpenOptions.capTimeZone}. Default: it limits the
+   * total of all days.
    */
   readonly per?: "day" | undefined;
   /**
@@ -390,7 +390,7 @@ export interface NewComment {
 
 /** A person who decides on a step. */
 export interface Decider {
-  /** The name; truncated to 100 characters. */
+  /** The person's name, truncated to 100 characters. */
   readonly name: string;
   /** True if your program has verified the name. Default false. */
   readonly verified?: boolean | undefined;

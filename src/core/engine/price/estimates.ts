@@ -116,7 +116,8 @@ export class VoiceBook {
   }
 
   /**
-   * Reports unknown voices in inputs. Skips inputs that the service has quoted, because it may accept unlisted voices.
+   * Reports unknown voices in inputs. Skips inputs for which the service has quoted a price, because it may accept
+   * voices that it does not list.
    */
   async problems(
     steps: readonly PlanStep[],

@@ -30,8 +30,8 @@ export type EarlierMs = (path: string) => { readonly ms: number; readonly isMade
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
 /**
- * Tolerance factor for requested or declared values. A file can be slightly longer, because it consists of whole frames
- * and samples.
+ * Tolerance factor for requested or declared values. A file can be slightly longer than requested, for example, because
+ * it consists of whole frames and samples.
  */
 const SAID = 1.1;
 const SPOKEN = 1.5;
@@ -139,7 +139,7 @@ function inputOf(step: PlanStep): { readonly [field: string]: Json } {
 }
 
 const CHARACTER_MS = 70;
-/** Characters that take longer to speak than a letter, with the extra time. */
+/** Characters that take longer to speak than a letter, each with the extra time in milliseconds. */
 const MORE_MS = [
   [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu, 150],
   [/\d/g, 230],

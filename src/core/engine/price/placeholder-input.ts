@@ -171,7 +171,7 @@ const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} 
 const MOST_CHARACTERS = 200_000;
 /** Longer side, in pixels, of the largest image that any model makes. */
 const LARGEST_PX = 4096;
-/** Maximum length of a placeholder, in milliseconds, to keep its upload short. */
+/** Maximum duration of a placeholder, in milliseconds. It limits how much has to be uploaded. */
 const LONGEST_MS = 15 * 60_000;
 
 /** Returns a placeholder of the expected size and a placeholder of the largest possible size; null for video. */

@@ -268,7 +268,10 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Returns the catalog or a recent copy. An outdated copy does no harm, because the service checks each input. */
+  /**
+   * Returns the catalog, which may be a recent copy. An outdated copy does no harm, because the service checks each
+   * input.
+   */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));

@@ -37,7 +37,8 @@ export interface Quote extends Offer {
   /** Paths of the steps in the longest chain of dependent steps, in order. */
   readonly criticalPath: readonly string[];
   /**
-   * Estimated duration in milliseconds, from earlier jobs. Null if a model in the longest chain has no finished job.
+   * Estimated duration in milliseconds, based on earlier jobs. Null if a model in the longest chain has no finished
+   * job.
    */
   readonly forecastMs: number | null;
   /** Steps that might start after one of their inputs has expired on the service. */
@@ -109,7 +110,10 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** Returns the price for the longest input, but at most the step's own maximum. A step that costs more fails. */
+    /**
+     * Returns the price for the longest input, limited to the step's own maximum, because a step that would cost more
+     * fails.
+     */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {

@@ -95,7 +95,9 @@ export function readsUploads(input: Json): boolean {
   return JSON.stringify(input).includes('"source":"upload"');
 }
 
-/** Records which outputs the service no longer accepts as inputs, so that their files are uploaded instead. */
+/**
+ * Returns events for the outputs that the service no longer accepts as inputs. Their files are then uploaded instead.
+ */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;
   const idsAt = (fields: readonly string[]) => fields.flatMap((field) => assetIds(within(input, field)));

@@ -56,7 +56,10 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/** Warns if a local function and a job's input contain the same text, because an edit changes only one of them. */
+/**
+ * Returns a warning for each local function whose input repeats a text from a job's input, because editing one does not
+ * change the other.
+ */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -276,13 +279,13 @@ export interface StepPrice {
   /** The maximum cost, in micro-dollars, that the step or the run allows. Null if there is none. */
   readonly maxCostMicros: number | null;
   /**
-   * The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null if there is no upper
-   * limit.
+   * The highest possible cost in micro-dollars, either for the longest possible input or as limited by `maxCostMicros`.
+   * Null if there is no upper limit.
    */
   readonly mostMicros: number | null;
   /**
-   * A remark on the price, such as why there is none, or which requirements results that do not exist yet must meet.
-   * Null if there is nothing to remark.
+   * A remark on the price, such as why there is no price, or which requirements future results must meet. Null if there
+   * is no remark.
    */
   readonly reason: string | null;
   /** Paths of the steps whose media the model may refuse. */

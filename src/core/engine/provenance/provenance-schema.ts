@@ -107,7 +107,7 @@ export const manifestSchema = z.object({
   models: z.array(z.string()),
   /** The step that made the file and all steps it depends on, each listed after those that it uses. */
   steps: z.array(step),
-  /** What these steps cost in this run. */
+  /** Total cost of the listed steps in this run. */
   cost: usd,
   /** Set if the file uses a voice that this run cloned. */
   voice_consent: z

@@ -14,7 +14,7 @@ export interface Service {
   /** The origin that identifies the service in runs. It stays the same if a local service restarts on another port. */
   readonly origin: string;
   readonly missingKey?: InvalidOptionError | null;
-  /** The error that is thrown by every call that needs the service. Set if the options rule out using it. */
+  /** Set if the options make the service unusable. Every call that needs the service throws this error. */
   readonly unusable?: InvalidOptionError;
   close(): Promise<void>;
 }
@@ -34,8 +34,8 @@ export interface ServiceOptions {
    */
   readonly apiKey?: string | undefined;
   /**
-   * Set to true to open a service without a key, if it publishes its catalog. Plans then have no prices, and runs
-   * cannot be started or resumed. Default false: a missing key is an error.
+   * Set to true to allow a missing key if the service publishes its catalog. Without a key, plans have no prices, and
+   * runs cannot be started or resumed. Default false: a missing key is an error.
    */
   readonly keyOptional?: boolean | undefined;
   /** Set to true to use the local service and ignore the environment. Default false. */
@@ -117,7 +117,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
 }
 
 /**
- * Returns the error if the local service is not installed, because the journal can be read without it. Throws any other
+ * Returns the error if the local service is not installed, so that the journal can still be read. Rethrows any other
  * error.
  */
 function orMissing(error: unknown): LocalServiceMissingError {
@@ -157,8 +157,8 @@ const MOST_LOOKS = 20;
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
- * Finds the service of a folder, or starts it in this process. If another process runs the service and ends, this
- * process takes over on the same port.
+ * Connects to the running service of a folder, or starts one in this process. If another process runs the service and
+ * exits, this process takes over on the same port.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };

@@ -39,7 +39,7 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Returns what an error of the service means for this kind of request. Rethrows all other errors. */
+/** Returns what an error from the service means for this kind of request. Rethrows all other errors. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -191,7 +191,10 @@ export function outageDelayMs(failures: number): number {
 }
 
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long a refused read is retried, in milliseconds, because the service's reads may lag behind its writes. */
+/**
+ * How long a refused read is retried, in milliseconds. A refusal may be wrong at first, because the service's reads can
+ * lag behind its writes.
+ */
 const DOUBT_MS = 120_000;
 
 export function lookAgainMs(waitedMs: number): number | null {

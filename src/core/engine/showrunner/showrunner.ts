@@ -120,7 +120,7 @@ export interface Showrunner {
     runId: string,
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
-  /** Continues a run where its journal ends, with results of unknown type. */
+  /** Continues a run where its journal ends. Without `pipeline`, the types of the results are unknown. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
    * Returns a handle for any run, even if another process is executing it. The handle follows the run without executing
@@ -159,8 +159,9 @@ export interface Showrunner {
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
-   * Returns which steps `resume` would run again with these options if the code has not changed, and the price. With
-   * `pipeline`, includes expansions whose function was corrected. Spends nothing and changes nothing.
+   * Returns the steps that `resume` would run again with these options, and their price. Assumes that the code has not
+   * changed, except that with `pipeline`, expansions whose function was corrected are included. Spends nothing and
+   * changes nothing.
    */
   rerunQuote(
     runId: string,

@@ -204,7 +204,8 @@ function fundsLookedAt(
 }
 
 /**
- * Returns dependencies that leave the run to other workers, instead of pausing it, if this process lacks a step's code.
+ * Wraps the dependencies so that a run is left to other workers, instead of being paused, if this process lacks a
+ * step's code.
  */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
@@ -241,7 +242,10 @@ interface Remembered {
 /** Maximum total weight (see `weightOf`) of the cached states, which corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
-/** Minimum weight of a run whose tools are cached. For smaller runs, rebuilding them is just as fast. */
+/**
+ * Minimum weight (see `weightOf`) of a run whose tools are cached. For lighter runs, building new tools is just as
+ * fast.
+ */
 const WORTH_TOOLS = 250;
 const SOON_MS = 60_000;
 
@@ -305,9 +309,7 @@ export interface SliceOptions {
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
   /** True if delegated work is lost when this process dies. Default false: other processes take it over. */
   readonly worksHere?: boolean | undefined;
-  /**
-   * True to check the run even if it is not due, because a process may have died while working on it. Default false.
-   */
+  /** True to check the run even if it is not due, in case a process died while working on it. Default false. */
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;

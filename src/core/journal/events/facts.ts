@@ -10,7 +10,7 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** When the busy provider accepts requests again, in epoch milliseconds. */
+  /** If the provider was busy, the time at which it accepts requests again, in epoch milliseconds. */
   readonly retryAt?: number;
   /** The service's reason codes for rejected fields, such as `expired`. */
   readonly reasons?: readonly CleanText[];

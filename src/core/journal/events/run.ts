@@ -41,7 +41,7 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if no process had been driving the run while it waited, and it was resumed on time. */
+      /** True if no process was executing the run while it waited, and the run was resumed on time. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }

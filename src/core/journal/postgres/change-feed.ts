@@ -50,7 +50,10 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /** Closes the feed and rejects the waiting calls. Drops pending notifications, because other processes also poll. */
+  /**
+   * Closes the feed and rejects the waiting calls. Pending notifications are not sent; other processes find the changes
+   * by polling.
+   */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();
@@ -106,7 +109,9 @@ export class ChangeFeed {
 const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
-/** Receives notifications on a connection of its own, because a pooler would pass them to another client. */
+/**
+ * Receives notifications on a dedicated connection, because a connection pooler could deliver them to another client.
+ */
 class Listener {
   readonly #db: Database;
   readonly #channel: string;

@@ -78,7 +78,10 @@ export class Database {
     return text;
   }
 
-  /** Runs a statement, and retries it if the connection is lost. `values` may depend on whether it is a retry. */
+  /**
+   * Runs a statement, and retries it if the connection is lost. If `values` is a function, it is told whether this is a
+   * retry.
+   */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;

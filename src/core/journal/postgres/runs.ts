@@ -147,7 +147,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** Runs a statement about a run. The statement must return a row if the run exists. */
+/** Runs a statement about a run and returns its first row. If there is no row, throws `RunUnknownError`. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

@@ -211,7 +211,10 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
   await db.query("UPDATE {s}.review_links SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
-/** Counts one use of a link. The row stores the id of the last use, so that a repeated call is not counted again. */
+/**
+ * Counts one use of a link. The row stores the id of the last use, so that a use is not counted twice if the statement
+ * is repeated.
+ */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;
@@ -234,7 +237,7 @@ export async function readQuote(db: Database, id: string): Promise<IssuedQuote |
   return row === undefined ? null : issuedQuoteOf(db.columns, row);
 }
 
-/** Assigns a quote to a run. The write is as durable as a commit, because it allows spending. */
+/** Marks a quote as used by a run. The write is as durable as a commit, because using a quote allows spending. */
 export async function useQuote(db: Database, id: string, runId: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.quotes SET used_by = $2
     WHERE id = $1 AND (used_by = $2 OR used_by IS NULL AND expires_at > $3) RETURNING id`;

@@ -29,7 +29,10 @@ export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
 const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");
 
-/** Locks the delivery, then its runs. Commits lock in the opposite order, but never the same rows. */
+/**
+ * Passes a webhook's message to the runs that have the job. Locks the delivery, then its runs. Commits lock in the
+ * opposite order, but never the same rows.
+ */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
   p_version integer, p_account text, p_name text, p_job text, p_at bigint, p_before bigint, p_most bigint, p_channel text

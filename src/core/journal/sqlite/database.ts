@@ -74,7 +74,7 @@ export class Database {
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;
-/** Deflating longer text would block the event loop, so another thread does it. */
+/** Text of at least this length is deflated on another thread, to avoid blocking the event loop. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
 /** Showrunner never writes longer text, so a larger size means damage. */
 const LONGEST_BYTES = 512 * 1024 * 1024;

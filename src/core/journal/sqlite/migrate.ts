@@ -6,7 +6,7 @@ import { JournalCorruptError, JournalIoError, JournalNewerVersionError } from ".
 import { loadSqlite, notAJournal, packText, unpackText } from "./database.ts";
 import { type Migration, migrations, type StoredBody } from "./schema.ts";
 
-/** Migrates a database in one transaction. An older journal is first copied to {@link copyOf}. */
+/** Migrates a database in one transaction. An older journal is first copied to the path that {@link copyOf} returns. */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);
   const found = checkOpen(db, path, steps);

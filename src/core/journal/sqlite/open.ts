@@ -28,7 +28,7 @@ export interface OpenFile {
   readonly guard: () => void;
 }
 
-/** Opens or creates the journal file. If the user may only read the file, the first write is refused. */
+/** Opens or creates the journal file. If the user has no write access, the file is opened for reading only. */
 export async function openFile(
   file: string,
   { busyTimeoutMs, readOnly = false }: { readonly busyTimeoutMs: number; readonly readOnly?: boolean },
@@ -250,7 +250,9 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Opens the file without writing. If there is no log, no process has the file open, so SQLite need not lock it. */
+/**
+ * Opens the file read-only. Without a write-ahead log, no other process has the file open, so SQLite need not lock it.
+ */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

@@ -185,7 +185,7 @@ export function resolveNotice(db: Database, runId: string, seq: number, outcome:
 
 type Free = readonly [step: string, fingerprint: string];
 
-/** Indexing this many results blocks the event loop for only a few milliseconds. */
+/** Number of results to index at a time: few enough to block the event loop for only a few milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
 /** Stores reusable results. To save time, results of free steps are indexed only when they are needed. */
@@ -251,8 +251,8 @@ export function sortResults(db: Database, upTo: number): boolean {
 }
 
 /**
- * Start of a query for results. `CROSS JOIN` keeps this order of the tables, which makes SQLite search the results by
- * index.
+ * Start of a query for results. `CROSS JOIN` makes SQLite read the tables in this order, so that it can use an index to
+ * find the results.
  */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";

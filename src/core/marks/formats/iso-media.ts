@@ -14,7 +14,7 @@ const XMP = "be7acfcb97a942e89c71999491e3afac";
 const C2PA = "d8fec3d61b0e483c92975828877ec481";
 const UUID_BYTES = 16;
 const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
-/** Brands of image formats, which store XMP in an unsupported way. */
+/** Brands of image formats. They are not handled here, because they store XMP in a different way. */
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
 /** Handles MP4, M4A and MOV. XMP goes into a `uuid` box at the end, so that no offset in the file changes. */
@@ -70,7 +70,8 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
 }
 
 /**
- * Returns the box at a position. Null if fewer than 8 bytes remain: QuickTime's user data ends with four zero bytes.
+ * Returns the box at a position. Null if fewer than 8 bytes remain, as in QuickTime's user data, where four zero bytes
+ * follow the last box.
  */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);

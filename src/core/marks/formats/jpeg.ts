@@ -3,7 +3,9 @@ import { type Box, type Format, type Scan, type Source, UnmarkableError, walk, x
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
 const MOST_DATA_BYTES = 65_533;
 
-/** Handles JPEG. XMP is in an `APP1` segment before the image data, C2PA as JUMBF in `APP11`. */
+/**
+ * Handles JPEG files. XMP is stored in an `APP1` segment before the image data, and C2PA as JUMBF in `APP11` segments.
+ */
 export const jpeg: Format = {
   contentType: "image/jpeg",
   isIt: (head) => head.length > 3 && head.readUIntBE(0, 3) === 0xffd8ff,

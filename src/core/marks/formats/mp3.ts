@@ -11,7 +11,7 @@ import {
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");
-/** The format stores a tag's size as a 28-bit number. */
+/** Maximum size of a tag, in bytes. The format stores the size as a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
 /** Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. */

@@ -35,8 +35,8 @@ export interface GenerateDraft extends DraftStepBase {
 }
 
 /**
- * What all AI SDK models of specification v4 have in common. These types mirror those of `@ai-sdk/provider`; a test
- * checks that they match.
+ * Fields that all AI SDK models of specification v4 have in common. The model types in this file mirror those of
+ * `@ai-sdk/provider`; a test checks that they match.
  */
 interface ModelBase {
   readonly specificationVersion: "v4";
@@ -68,7 +68,7 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** What every response contains besides its media, such as the cost, keyed by provider name. */
+/** What every response can contain in addition to media: metadata, such as the cost, keyed by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }

@@ -93,7 +93,7 @@ export interface StepTraits {
   /** The provider to which the step's own code sends a request. Null if it sends none. */
   readonly provider: { readonly name: string; readonly promise: ProviderPromise } | null;
   /**
-   * Returns what must match, besides the input, before an earlier result is reused. Null if results are never reused.
+   * Returns what must match, besides the input, for an earlier result to be reused. Null if results are never reused.
    */
   readonly reuse: ((pipeline: string, step: StepBase) => { readonly [field: string]: Json }) | null;
   readonly file: FileFacts | null;
@@ -221,8 +221,8 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 
 export interface StepFacts {
   /**
-   * What the step makes. Null if a problem makes this unknown, or if it is decided later. Then uses of the step are not
-   * checked.
+   * What the step makes. Null if it is decided later, or if a problem makes it unknown. While it is null, uses of the
+   * step are not checked.
    */
   readonly yields: Yield | null;
   readonly outputs: number;

@@ -19,7 +19,7 @@ export interface PickStep extends StepBase {
   readonly onFailure?: "continue" | "failFast";
 }
 
-/** Options that are tried in order. An option starts only once the previous one is known to have failed or is late. */
+/** Options that are tried in order. An option starts only once the previous one has definitely failed or is late. */
 export interface SecondChoice {
   /** Paths of the options, in the order of their candidates. The steps of an option are named `<option>/…`. */
   readonly options: readonly string[];

@@ -11,7 +11,7 @@ import {
   VALUE,
 } from "./kind.ts";
 
-/** A local function. It may be executed more than once, because it is repeated after a crash. */
+/** A step that calls a local function. After a crash, the function may be called again. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
   /** The function's argument, with {@link Reference}s. Media arrive as local files. */

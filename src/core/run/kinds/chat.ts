@@ -6,7 +6,7 @@ import { beginUnquoted, paidKind } from "./paid.ts";
 
 /** The step fails after this many unanswered requests, all of which may have been charged. */
 const MOST_UNANSWERED = 5;
-/** After more unanswered requests than this, the run pauses, and a person decides. */
+/** If more requests than this go unanswered, the run pauses, and a person decides whether to send another. */
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
 /** Codes of refusals that are not about the request itself. Such a request is retried without limit. */

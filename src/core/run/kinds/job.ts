@@ -102,7 +102,8 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
 }
 
 /**
- * Asks for the job's price. The step takes a slot now, because otherwise other work could occupy the slot for minutes.
+ * Asks for the job's price. The step takes its slot before the price arrives, because other work could otherwise occupy
+ * the slot for minutes.
  */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);

@@ -24,7 +24,10 @@ export interface PaidKind<S extends PaidStep> {
   readonly sends: Command["type"];
   /** The field that contains the time at which work on a completed request began. */
   readonly worksFrom: "intendedAt" | "submittedAt";
-  /** Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent. */
+  /**
+   * Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent; null if there is
+   * none.
+   */
   begin(plan: S, step: StepState, last: AttemptState | null, builder: DecisionBuilder): void;
   /** Handles a request that may have been sent, but whose response no process is waiting for. */
   unanswered(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void;

@@ -52,7 +52,7 @@ const frames = (bytes = MAX_IMAGE_BYTES, limits: Limits = {}) => ({
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** Fields whose names end in `!` are required. */
+/** Defines a model. Fields whose names end in `!` are required. */
 function model(
   id: string,
   modality: Modality,

@@ -4,7 +4,10 @@ import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Call this only in a worker thread, because it decodes the file. */
+/**
+ * Decodes a media file and returns its properties, or the reason why it cannot be read. Call this only in a worker
+ * thread.
+ */
 export async function probeFile(path: string): Promise<ProbeResult> {
   let announced: AnnouncedMedia | undefined;
   try {

@@ -79,7 +79,7 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/** Changes the input sound to the voice's pitch. Without an input sound, composes music for the prompt. */
+/** Shifts the input sound to the voice's pitch. Without an input sound, composes music for the prompt. */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {
@@ -181,7 +181,7 @@ interface SpeechOptions {
   readonly voice: VoiceProfile;
   /** 1 is the voice's normal tempo, and 1.2 is 20% faster. */
   readonly speed: number;
-  /** Below 1, the tempo varies a little between sentences. */
+  /** How steady the speech is, from 0 to 1. Below 1, the tempo varies a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;

@@ -42,7 +42,7 @@ const wrong =
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** Returns the page that asks for the token. It has no styles or scripts, because loading them needs the token. */
+/** Returns the page that asks for the token. It has no styles or scripts, because loading them requires the token. */
 export function lockedPage({ isWrong }: { readonly isWrong: boolean }): Response {
   return htmlResponse(401, bodyWith(isWrong ? wrong : ""), {
     // Without this policy, a form would not send its origin.

@@ -48,7 +48,7 @@ function cookieValues(header: string | null, name: string): readonly string[] {
     .map((part) => part.slice(name.length + 1));
 }
 
-/** Returns who sent the request. If the request contains a token, returns a response with a cookie. */
+/** Returns who sent the request or, if the request contains a token, a response that sets a cookie. */
 export async function visitorOf(request: Request, url: URL, session: Session): Promise<VisitorView | Response> {
   const given = url.searchParams.get("token");
   if (given !== null && request.method === "GET" && !url.pathname.startsWith("/api/")) {
@@ -70,7 +70,7 @@ function letIn(session: Session, token: string, path: string): Response {
   return htmlResponse(200, OPENING, { "Set-Cookie": session.cookie(role), Refresh: `0; url=${safePath(path)}` });
 }
 
-/** Removes leading slashes, because `//example.com` would lead to another server. */
+/** Makes the path begin with exactly one slash, because `//example.com` would lead to another server. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -83,7 +83,7 @@ export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   readonly allowed?: readonly string[];
-  /** The machine's own names, if the server listens on all interfaces. */
+  /** The machine's own host names, if the server listens on all interfaces. */
   readonly own?: readonly string[];
 }
 

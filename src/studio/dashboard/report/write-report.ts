@@ -27,7 +27,7 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: OpenOptions["env"];
-  /** Set for a client's report. It contains only returned files and, with `hasPrice`, the cost. */
+  /** Set if the report is for a client. It then contains only returned files and, with `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
   readonly version: string;
@@ -328,7 +328,10 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** Returns whether a file has this hash. An untrusted store could contain any file under it. */
+/**
+ * Returns whether a file's content has this hash. The name is no proof, because an untrusted store could contain any
+ * file under the hash.
+ */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

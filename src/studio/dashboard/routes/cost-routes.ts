@@ -81,7 +81,10 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Calls `ask` at most once per `USAGE_MS` for the same `from`. If it fails, returns an empty list. */
+/**
+ * Returns a function that calls `ask` at most once per `USAGE_MS` for the same `from`, and otherwise repeats the last
+ * result. If `ask` fails, the result is an empty list.
+ */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

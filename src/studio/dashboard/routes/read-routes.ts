@@ -30,7 +30,7 @@ export function runList(journal: JournalStore, cache: RunCache) {
   };
 }
 
-/** Summarizes a run. If the run cannot be read, uses only its row, so that other runs stay visible. */
+/** Summarizes a run. If the run cannot be read, falls back to its row, so that the other runs are still listed. */
 async function summaryOf(cache: RunCache, row: RunRow): Promise<RunSummary> {
   try {
     const { view, groups } = await cache.upTo(row);

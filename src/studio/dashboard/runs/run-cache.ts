@@ -20,7 +20,10 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** Returns the value cached for the run and `of`. Calls `find` again once the run or `more` has changed. */
+  /**
+   * Returns the value for the run and `of`. Calls `find` only if no value is cached, or if the run or `more` has
+   * changed.
+   */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,

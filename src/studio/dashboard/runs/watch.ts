@@ -43,7 +43,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
-    /** Whether this is the whole run, so that the reader must discard its copy. */
+    /** True if this is the whole run, which replaces the reader's copy. */
     full: touched === "all",
     head: runHead(view, {
       row: statusNow(row, Date.now()),

@@ -180,7 +180,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Returns the steps that made a step's results, instead of steps that only passed them on. */
+/** Returns the steps that actually produced a step's results, not the steps that only passed them on. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);

@@ -30,7 +30,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Returns the sum of the charges over time. Leaves out some points if there are many, but never the last. */
+/** Returns the cumulative charges over time. Leaves out some points if there are many, but never the last. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = steps
     .flatMap(({ attempts }) => attempts.filter(isBilled))

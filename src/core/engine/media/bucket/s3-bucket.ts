@@ -168,7 +168,8 @@ export class S3Bucket implements Bucket {
   }
 
   /**
-   * Reads the stored object again and compares its hash, because the server's ETag does not prove that the bytes match.
+   * Returns whether the stored object has this hash. Reads the object again to find out, because the server's ETag does
+   * not prove that the bytes match.
    */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
@@ -330,7 +331,10 @@ export interface Timeouts {
   readonly connectMs: number;
   /** Maximum time until the server starts to respond to a read or delete. */
   readonly readMs: number;
-  /** Maximum time until the server starts to respond to any other request, including the time to send it. */
+  /**
+   * Maximum time until the server starts to respond to a request other than a read or delete. Includes the time to send
+   * the request.
+   */
   readonly answerMs: number;
   readonly idleMs: number;
   /** Maximum number of attempts per request. A request that times out is retried only once. */

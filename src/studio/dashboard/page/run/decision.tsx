@@ -10,14 +10,14 @@ const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision. The decision is still open. */
+  /** Why the server refused the decision, which is therefore still open. Null if it was not refused. */
   readonly error: string | null;
   readonly undo: (() => void) | null;
 }
 
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Returns the key of a decision. It includes the start time, because a rerun needs a new decision. */
+/** Returns a key for a step's decision. It includes the time the step started, because a rerun needs a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }

@@ -31,7 +31,10 @@ const reviewed = ["run", "pipeline", "tag", "at"] as const;
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
-/** Returns the path of the current screen. In a report, it follows the `#`. */
+/**
+ * Returns the path of the current screen. In a report, the path comes from the URL's fragment. Without one, it is the
+ * path of the run's first screen.
+ */
 function address(): string {
   if (inlined === null) return location.pathname + location.search;
   if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);

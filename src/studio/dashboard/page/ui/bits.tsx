@@ -206,8 +206,8 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 interface TableProps {
   readonly caption?: string;
   /**
-   * A string is the heading of a text column, and `{ number }` that of a numeric column. Null means a column of bars
-   * without a heading.
+   * Columns of the table. A string is the heading of a text column, and `{ number }` that of a numeric column. Null is
+   * a column of bars without a heading.
    */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
