@@ -75,10 +75,7 @@ const faultRule = z.discriminatedUnion("kind", [
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after `bytes` bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /**
-   * The job fails and is refunded. `param` and `category` state what moderation rejected. In a chat, the code
-   * `CANCELLED` becomes `client_abort`, and `DEADLINE_EXCEEDED` becomes `timeout`.
-   */
+  /** The job fails and is refunded. `param` and `category` state what moderation rejected. In a chat, the code `CANCELLED` becomes `client_abort`, and `DEADLINE_EXCEEDED` becomes `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
   /** The outputs at the positions in `outputs`, counted from 0, fail. Their share of the price is refunded. */
   rule("fail_output", {
