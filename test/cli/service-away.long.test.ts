@@ -55,5 +55,5 @@ test("a service that is not there pauses the run as unreachable with exit 3 afte
 test("--give-up-after that is no duration is refused before anything is opened", async () => {
   const { code, stderr } = await cli(["resume", "x", "--give-up-after", "soon"], { cwd, env: service.env });
   expect(code, stderr).toBe(2);
-  expect(stderr).toContain("10m, 90s or never");
+  expect(stderr).toContain("--give-up-after 90s, 10m, 2h, 7d or never");
 });

@@ -13,7 +13,7 @@ export const values = {
   usd: amountOf,
   duration: durationOf,
   "duration|never": (flag: string, text: string) =>
-    text === "never" ? Number.POSITIVE_INFINITY : durationOf(flag, text),
+    text === "never" ? Number.POSITIVE_INFINITY : durationOf(flag, text, "90s, 10m, 2h, 7d or never"),
   n: (flag: string, text: string) => wholeNumber(flag, text, [1, 1_000_000], 20),
   "n|0": (flag: string, text: string) => wholeNumber(flag, text, [0, 1_000_000], 20),
   port: (flag: string, text: string) => wholeNumber(flag, text, [1, 65_535], 8080),
@@ -50,10 +50,10 @@ function wholeNumber(flag: string, text: string, [least, most]: readonly [number
   throw usageError(problem, `write it as ${flag} ${example}`);
 }
 
-function durationOf(flag: string, text: string): number {
+function durationOf(flag: string, text: string, examples = "90s, 10m, 2h or 7d"): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
-  throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} 90s, 10m, 2h or 7d`);
+  throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} ${examples}`);
 }
 
 function factorOf(flag: string, text: string): number {

@@ -79,7 +79,7 @@ export class Database {
   }
 
   /**
-   * Runs a statement, and retries it if the connection is lost. If `values` is a function, it is told whether this is a
+   * Runs a statement, and retries it if the connection is lost. If `values` is a function, it is called with true for a
    * retry.
    */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
