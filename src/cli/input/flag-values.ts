@@ -11,7 +11,7 @@ type Parse = (flag: string, text: string, before?: never) => unknown;
  */
 export const values = {
   usd: amountOf,
-  duration: durationOf,
+  duration: (flag: string, text: string) => durationOf(flag, text, "90s, 10m, 2h or 7d"),
   "duration|never": (flag: string, text: string) =>
     text === "never" ? Number.POSITIVE_INFINITY : durationOf(flag, text, "90s, 10m, 2h, 7d or never"),
   n: (flag: string, text: string) => wholeNumber(flag, text, [1, 1_000_000], 20),
@@ -50,7 +50,7 @@ function wholeNumber(flag: string, text: string, [least, most]: readonly [number
   throw usageError(problem, `write it as ${flag} ${example}`);
 }
 
-function durationOf(flag: string, text: string, examples = "90s, 10m, 2h or 7d"): number {
+function durationOf(flag: string, text: string, examples: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
   throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} ${examples}`);
