@@ -129,14 +129,14 @@ const partners = {
   serve: { orLocal: [["replay"], "add --replay FOLDER"] },
 } as const satisfies { readonly [C in keyof Flags]?: { readonly [N in keyof Flags[C]]?: Partners<keyof Flags[C]> } };
 
-const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
-
 function checkPartners(command: Command): void {
   const isGiven = (name: string) => command.getOptionValue(name) !== undefined;
   const all: Readonly<Record<string, Readonly<Record<string, Partners<string>>>>> = partners;
   for (const [name, [others, next]] of Object.entries(all[command.name()] ?? {})) {
     if (!isGiven(name) || others.some(isGiven)) continue;
     const typed = `--${command.getOptionValue(name) === false ? "no-" : ""}${flagName(name)}`;
+    // Created only here, because it would add a fifth to the start of every command.
+    const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
     const needed = anyOf.format(others.map((one) => `--${flagName(one)}`));
     throw usageError(`${typed} has no effect without ${needed}`, next);
   }
