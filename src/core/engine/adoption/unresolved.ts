@@ -253,10 +253,8 @@ class JobBook {
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };
     const found = await this.of(attempt.model!, window.from);
-    const candidates = await this.judged(
-      request,
-      found.filter((job) => isWithin(job, window)),
-    );
+    const nearby = found.filter((job) => isWithin(job, window));
+    const candidates = await this.judged(request, nearby);
     if (candidates.length > 0) return { window, candidates };
     // The service's clock may have been unknown when the request was sent, so its job may seem to be from another time.
     return { window, candidates: await this.judged(request, found.slice(0, MOST_OTHERS)) };

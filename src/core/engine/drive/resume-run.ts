@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { verdictOf, verdicts } from "../../answers.ts";
 import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
 import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
@@ -77,7 +78,8 @@ function pauseForDrift(state: RunState, message: string, replaced: readonly stri
       ? [{ type: "run.started" }]
       : [];
   const { pause } = state;
-  const isSaid = pause?.reason === "drift" && pause.message === message && `${pause.replaced ?? []}` === `${replaced}`;
+  const isSame = pause?.message === message && isDeepStrictEqual(pause.replaced ?? [], replaced);
+  const isSaid = pause?.reason === "drift" && isSame;
   const paused = { type: "run.paused", reason: "drift", message: ownText(message) } as const;
   return isSaid ? [] : [...start, { ...paused, ...(replaced.length > 0 && { replaced }) }];
 }
