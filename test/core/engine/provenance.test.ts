@@ -9,6 +9,7 @@ import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { file, type JournalStore, type Json, type Manifest, manifestSchema, pipeline } from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { during, type FakeShow, models, OUTPUT_BYTES, openFakeShow } from "../../support/engine.ts";
+import { expectAbsent } from "../../support/expect-absent.ts";
 import { overriding } from "../../support/overriding.ts";
 import { runDecided, STORY } from "./fixtures/every-kind.ts";
 
@@ -96,16 +97,14 @@ describe("each named file has a manifest beside it", () => {
 
   test("without secrets, presigned URLs and the places of local files [G50]", async () => {
     const world = await openFakeShow();
-    const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=abc#top with Key key_1:supersecretvalue";
+    const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=s1gnature#top with Key key_1:supersecretvalue";
     await world.run(pictures, { look, apiKey: "anything at all" });
     const text = readFileSync(join(world.outDir, "hero.png.json"), "utf8");
     expect(JSON.parse(text).input).toEqual({
       look: "like https://shop.test/pic.png with [redacted]",
       apiKey: "[redacted]",
     });
-    for (const secret of ["abc", "pass@", "supersecretvalue", "anything at all", "files/"]) {
-      expect(text).not.toContain(secret);
-    }
+    expectAbsent(text, ["s1gnature", "pass@", "supersecretvalue", "anything at all", "files/"]);
   });
 
   test.each(["is made", "is lost"] as const)(

@@ -5,6 +5,7 @@ import { models } from "../../../recipes/models.ts";
 import { CallerError, type Handle, pipeline } from "../../../src/index.ts";
 import type { CallerDocument } from "../../../src/studio/handler/index.ts";
 import { openAnswering } from "../../support/answering-show.ts";
+import { expectAbsent } from "../../support/expect-absent.ts";
 import { localShow } from "../../support/local-show.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
 import { byHeader, errorOf, keyed, type Served, serve, textUntil } from "./support/served.ts";
@@ -104,7 +105,7 @@ const planned = ["build", "title", "schema"] as const;
 describe("of what code and services say", () => {
   test.each(runtime)("while a run is made (%s), its caller reads that it failed, and nothing else", async (by) => {
     const { text, run } = await learned(`leak-${by}`, { by, words: "" });
-    for (const part of PARTS) expect(text).not.toContain(part);
+    expectAbsent(text, PARTS);
     const message = expect.stringContaining(run!.id);
     expect(run).toMatchObject({ status: expect.stringMatching(/failed|partial/), message });
     expect(JSON.stringify((await world.show.show(run!.id)).steps)).toContain("c0ffee");
@@ -113,7 +114,7 @@ describe("of what code and services say", () => {
   test.each(planned)("while it is planned (%s), callers read a reference, under which it is logged", async (by) => {
     logged.length = 0;
     const { text } = await learned(`leak-${by}`, { by, words: "" });
-    for (const part of PARTS) expect(text).not.toContain(part);
+    expectAbsent(text, PARTS);
     const references = [...text.matchAll(/"reference":"([0-9a-f]{8})"/g)].map(([, reference]) => reference!);
     expect(references).toHaveLength(2);
     for (const [at, reference] of references.entries()) {
@@ -144,7 +145,7 @@ test("of a provider that refuses the operator's key, callers read that it failed
   const begun = await agreed(own, "drawn", "1");
   const run = await own.until(((await begun.json()) as CallerDocument).id);
   const events = await toItsEnd(own, run.id);
-  for (const part of PARTS) expect(JSON.stringify(run) + events).not.toContain(part);
+  expectAbsent(JSON.stringify(run) + events, PARTS);
   expect(run).toMatchObject({ status: "failed", steps: [{ reason: "The service refused the request." }] });
   expect(provider.requests).toHaveLength(1);
   await show.close();
@@ -172,8 +173,7 @@ describe("of the service", () => {
     const second = await agreed(own, "still", "2");
     const run = await own.until(((await second.json()) as CallerDocument).id);
     const read = JSON.stringify(run) + (await toItsEnd(own, run.id));
-    for (const word of ["service.test", "said by the test", "showrunner ", "--", "/v3"])
-      expect(read).not.toContain(word);
+    expectAbsent(read, ["service.test", "said by the test", "showrunner ", " --", "/v3"]);
     expect(run.message).not.toBeNull();
     await show.close();
   });
@@ -190,7 +190,7 @@ test("what all callers may spend is not said to one of them", async () => {
   const run = await own.until(((await begun.json()) as CallerDocument).id);
   const message = "This server has reached its spending limit; the operator of this server can continue the run.";
   expect(run).toMatchObject({ status: "paused", message });
-  expect(JSON.stringify(run)).not.toContain("0.15");
+  expectAbsent(JSON.stringify(run), ["0.15"]);
   await show.close();
 });
 
