@@ -36,15 +36,18 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
+// The schemas of all responses are built when the package is imported, so these two wrap a schema in few objects.
 /** Wraps a schema so that an absent or invalid field becomes null. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
-  schema
-    .nullish()
-    .transform((value) => value ?? null)
-    .catch(null);
+  z.transform((value: unknown) => {
+    if (value === undefined || value === null) return null;
+    const read = schema.safeParse(value);
+    return read.success ? read.data : null;
+  });
 
+/** Wraps a schema so that an absent field gets a default. */
 export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>): Field<z.output<T>> =>
-  schema.nullish().transform((value): z.output<T> => value ?? fallback);
+  z.pipe(z.transform((value: unknown) => value ?? fallback) as z.ZodType, schema);
 
 export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>[]> => withDefault(arrayOf(item), []);
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;

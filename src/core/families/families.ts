@@ -18,7 +18,7 @@ export type FamiliesOption = string | readonly FamilyInput[];
 export function readFamilies(given: FamiliesOption | undefined): Families {
   if (given === undefined) return builtInFamilies;
   const source = typeof given === "string" ? given : "families";
-  const parsed = familyList.safeParse(typeof given === "string" ? readJson(given) : given);
+  const parsed = familyListSchema().safeParse(typeof given === "string" ? readJson(given) : given);
   if (!parsed.success)
     throw new FamiliesError(
       `${source} is not a list of model families as described in docs/model-families.md; fix:${parsed.error.issues.map(line).join("")}`,
@@ -64,9 +64,7 @@ function familiesWith(own: readonly FamilyInput[]): Families {
   const byName = new Map<string, Family>();
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
-  const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
-  // The most specific pattern wins. Among equals, the last one wins, so that a file overrides built-in families.
-  patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
+  let patterns: readonly Pattern[] | undefined;
   const known = new Map<string, Family | null>();
   return {
     all,
@@ -74,11 +72,23 @@ function familiesWith(own: readonly FamilyInput[]): Families {
       const found = known.get(modelId);
       if (found !== undefined) return found;
       const name = parseModelName(modelId);
+      patterns ??= patternsOf(all);
       const family = patterns.findLast((pattern) => isWithin(name, pattern.name))?.family ?? null;
       known.set(modelId, family);
       return family;
     },
   };
+}
+
+interface Pattern {
+  readonly family: Family;
+  readonly name: ModelName;
+}
+
+/** The most specific pattern is last. Among equals, the last family is, so that a file overrides built-in families. */
+function patternsOf(families: readonly Family[]): readonly Pattern[] {
+  const patterns = families.flatMap((family) => family.models.map((id) => ({ family, name: parseModelName(id) })));
+  return patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
 }
 
 function merged(before: Family | undefined, entry: FamilyInput): Family {
@@ -186,68 +196,74 @@ export const builtInFamilies: Families = familiesWith([]);
 /** Added to every message about a family rule, so that nobody mistakes it for one of the service's rules. */
 export const OURS = "a rule known to Showrunner but not stated in the service's schema";
 
-const field = z.string().min(1);
-const scalar = z.union([z.string(), z.number(), z.boolean()]);
-const fields = (least: number) => z.array(field).min(least);
+/** Builds the schema of a list of families on demand, because few programs have families of their own. */
+function familyListSchema() {
+  const field = z.string().min(1);
+  const scalar = z.union([z.string(), z.number(), z.boolean()]);
+  const fields = (least: number) => z.array(field).min(least);
 
-/**
- * The condition holds if the field is set. With `is`, it holds if the field's value, or its schema default, is in the
- * list.
- */
-const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
-
-const common = {
-  /** When the rule applies. Default: always. */
-  when: condition.optional(),
-  /** Why the rule exists, and what to do. Messages show this text after the field's name and what is wrong with it. */
-  message: z.string().min(1),
-};
-
-const rule = z.discriminatedUnion("kind", [
-  /** All of the fields are required. */
-  z.strictObject({ kind: z.literal("requires"), fields: fields(1), ...common }),
-  /** None of the fields is allowed. */
-  z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
-  /** Exactly one of the fields must be given. */
-  z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
-  /** If the field has a value, it must be one of `values`, ignoring case. */
-  z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
   /**
-   * The sum of `of` over all items of the list `field` must not exceed `max`. For an item without `of`, the schema's
-   * default counts.
+   * The condition holds if the field is set. With `is`, it holds if the field's value, or its schema default, is in the
+   * list.
    */
-  z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
-]);
+  const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
-const price = z.strictObject({
-  when: condition.optional(),
-  /** Price in US dollars. */
-  usd: z.number().min(0),
-  per: z.enum(["job", "second", "image", "1000_characters"]),
-});
+  const common = {
+    /** When the rule applies. Default: always. */
+    when: condition.optional(),
+    /** Why the rule exists, and what to do. Messages show this text after the field's name and what is wrong with it. */
+    message: z.string().min(1),
+  };
 
-const modelName = z.string().refine((name) => parseModelName(name).family.length > 0, {
-  error: 'names no family; write it like a model id, such as "kling-3" for every kling 3',
-});
+  const rule = z.discriminatedUnion("kind", [
+    /** All of the fields are required. */
+    z.strictObject({ kind: z.literal("requires"), fields: fields(1), ...common }),
+    /** None of the fields is allowed. */
+    z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
+    /** Exactly one of the fields must be given. */
+    z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
+    /** If the field has a value, it must be one of `values`, ignoring case. */
+    z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
+    /**
+     * The sum of `of` over all items of the list `field` must not exceed `max`. For an item without `of`, the schema's
+     * default counts.
+     */
+    z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
+  ]);
 
-const family = z.strictObject({
-  name: z.string().min(1),
-  /** Names of models that the family covers: `kling-3` covers every tier and mode of Kling 3, `kling` every version. */
-  models: z.array(modelName).min(1).optional(),
-  rules: z.array(rule).optional(),
-  /** Prices for services that do not quote any. The first price that applies is used. */
-  prices: z.array(price).optional(),
-  /** Typical duration of a job. Used until real runs have been measured. */
-  typical_seconds: z.number().positive().optional(),
-});
+  const price = z.strictObject({
+    when: condition.optional(),
+    /** Price in US dollars. */
+    usd: z.number().min(0),
+    per: z.enum(["job", "second", "image", "1000_characters"]),
+  });
 
-const familyList = z.array(family);
+  const modelName = z.string().refine((name) => parseModelName(name).family.length > 0, {
+    error: 'names no family; write it like a model id, such as "kling-3" for every kling 3',
+  });
+
+  const family = z.strictObject({
+    name: z.string().min(1),
+    /** Names of models that the family covers: `kling-3` covers every tier and mode of Kling 3, `kling` every version. */
+    models: z.array(modelName).min(1).optional(),
+    rules: z.array(rule).optional(),
+    /** Prices for services that do not quote any. The first price that applies is used. */
+    prices: z.array(price).optional(),
+    /** Typical duration of a job. Used until real runs have been measured. */
+    typical_seconds: z.number().positive().optional(),
+  });
+
+  return z.array(family);
+}
+
+type FamilyList = ReturnType<typeof familyListSchema>;
+type ReadFamily = z.output<FamilyList>[number];
 
 /** A family as written in a file or an option. Fields that are omitted keep their built-in values. */
-export type FamilyInput = z.input<typeof family>;
-export type FamilyRule = z.output<typeof rule>;
-export type FamilyPrice = z.output<typeof price>;
-export type FamilyCondition = z.output<typeof condition>;
+export type FamilyInput = z.input<FamilyList>[number];
+export type FamilyRule = NonNullable<ReadFamily["rules"]>[number];
+export type FamilyPrice = NonNullable<ReadFamily["prices"]>[number];
+export type FamilyCondition = NonNullable<FamilyRule["when"]>;
 
 /** What Showrunner knows about a family of models beyond what the service publishes. */
 export interface Family {

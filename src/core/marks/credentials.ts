@@ -199,38 +199,43 @@ export async function readCredentials(
   };
   try {
     const reader = await c2pa.Reader.fromAsset({ path, mimeType }, settings);
-    return reader === null ? null : credentialsIn(storeSchema.parse(reader.json()));
+    return reader === null ? null : credentialsIn(storeSchema().parse(reader.json()));
   } catch (error) {
     const failures = [cleanText(error instanceof Error ? error.message : String(error))];
     return { state: "invalid", signer: null, digitalSourceTypes: [], ingredients: [], failures };
   }
 }
 
-const action = z.object({ digitalSourceType: z.string().optional() });
-const storeSchema = z.object({
-  active_manifest: z.string().nullish(),
-  manifests: z
-    .record(
-      z.string(),
-      z.object({
-        signature_info: z.object({ common_name: z.string().nullish(), issuer: z.string().nullish() }).nullish(),
-        ingredients: z.array(z.object({ title: z.string().nullish() })).nullish(),
-        assertions: z.array(z.object({ label: z.string(), data: z.unknown() })).nullish(),
-      }),
-    )
-    .nullish(),
-  validation_state: z.string().nullish(),
-  validation_status: z.array(z.object({ code: z.string() })).nullish(),
-});
+/** Built on demand, because few programs read credentials. */
+const storeSchema = () =>
+  z.object({
+    active_manifest: z.string().nullish(),
+    manifests: z
+      .record(
+        z.string(),
+        z.object({
+          signature_info: z.object({ common_name: z.string().nullish(), issuer: z.string().nullish() }).nullish(),
+          ingredients: z.array(z.object({ title: z.string().nullish() })).nullish(),
+          assertions: z.array(z.object({ label: z.string(), data: z.unknown() })).nullish(),
+        }),
+      )
+      .nullish(),
+    validation_state: z.string().nullish(),
+    validation_status: z.array(z.object({ code: z.string() })).nullish(),
+  });
 
-function credentialsIn(store: z.output<typeof storeSchema>): Credentials {
+function credentialsIn(store: z.output<ReturnType<typeof storeSchema>>): Credentials {
   const manifest = store.manifests?.[store.active_manifest ?? ""];
   const { common_name: name, issuer } = manifest?.signature_info ?? {};
   const signer = [name, issuer].filter((part) => part != null && part !== "").join(", ");
   const failures = (store.validation_status ?? []).map(({ code }) => code);
   const types = (manifest?.assertions ?? [])
     .filter(({ label }) => label.startsWith("c2pa.actions"))
-    .flatMap(({ data }) => z.object({ actions: z.array(action) }).safeParse(data).data?.actions ?? [])
+    .flatMap(
+      ({ data }) =>
+        z.object({ actions: z.array(z.object({ digitalSourceType: z.string().optional() })) }).safeParse(data).data
+          ?.actions ?? [],
+    )
     .flatMap(({ digitalSourceType }) => digitalSourceType ?? []);
   return {
     state: stateOf(store.validation_state, failures),

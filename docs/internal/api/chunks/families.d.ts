@@ -9,64 +9,7 @@ interface Families {
   readonly all: readonly Family[];
   of(modelId: string): Family | null;
 }
-declare const rule: z.ZodDiscriminatedUnion<[z.ZodObject<{
-  when: z.ZodOptional<z.ZodObject<{
-    field: z.ZodString;
-    is: z.ZodOptional<z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>>;
-  }, z.core.$strict>>;
-  message: z.ZodString;
-  kind: z.ZodLiteral<"requires">;
-  fields: z.ZodArray<z.ZodString>;
-}, z.core.$strict>, z.ZodObject<{
-  when: z.ZodOptional<z.ZodObject<{
-    field: z.ZodString;
-    is: z.ZodOptional<z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>>;
-  }, z.core.$strict>>;
-  message: z.ZodString;
-  kind: z.ZodLiteral<"forbids">;
-  fields: z.ZodArray<z.ZodString>;
-}, z.core.$strict>, z.ZodObject<{
-  when: z.ZodOptional<z.ZodObject<{
-    field: z.ZodString;
-    is: z.ZodOptional<z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>>;
-  }, z.core.$strict>>;
-  message: z.ZodString;
-  kind: z.ZodLiteral<"one_of">;
-  fields: z.ZodArray<z.ZodString>;
-}, z.core.$strict>, z.ZodObject<{
-  when: z.ZodOptional<z.ZodObject<{
-    field: z.ZodString;
-    is: z.ZodOptional<z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>>;
-  }, z.core.$strict>>;
-  message: z.ZodString;
-  kind: z.ZodLiteral<"values">;
-  field: z.ZodString;
-  values: z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>;
-}, z.core.$strict>, z.ZodObject<{
-  when: z.ZodOptional<z.ZodObject<{
-    field: z.ZodString;
-    is: z.ZodOptional<z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>>;
-  }, z.core.$strict>>;
-  message: z.ZodString;
-  kind: z.ZodLiteral<"max_sum">;
-  field: z.ZodString;
-  of: z.ZodString;
-  max: z.ZodNumber;
-}, z.core.$strict>], "kind">;
-declare const price: z.ZodObject<{
-  when: z.ZodOptional<z.ZodObject<{
-    field: z.ZodString;
-    is: z.ZodOptional<z.ZodArray<z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]>>>;
-  }, z.core.$strict>>;
-  usd: z.ZodNumber;
-  per: z.ZodEnum<{
-    "1000_characters": "1000_characters";
-    image: "image";
-    job: "job";
-    second: "second";
-  }>;
-}, z.core.$strict>;
-declare const family: z.ZodObject<{
+declare function familyListSchema(): z.ZodArray<z.ZodObject<{
   name: z.ZodString;
   models: z.ZodOptional<z.ZodArray<z.ZodString>>;
   rules: z.ZodOptional<z.ZodArray<z.ZodDiscriminatedUnion<[z.ZodObject<{
@@ -127,10 +70,12 @@ declare const family: z.ZodObject<{
     }>;
   }, z.core.$strict>>>;
   typical_seconds: z.ZodOptional<z.ZodNumber>;
-}, z.core.$strict>;
-type FamilyInput = z.input<typeof family>;
-type FamilyRule = z.output<typeof rule>;
-type FamilyPrice = z.output<typeof price>;
+}, z.core.$strict>>;
+type FamilyList = ReturnType<typeof familyListSchema>;
+type ReadFamily = z.output<FamilyList>[number];
+type FamilyInput = z.input<FamilyList>[number];
+type FamilyRule = NonNullable<ReadFamily["rules"]>[number];
+type FamilyPrice = NonNullable<ReadFamily["prices"]>[number];
 interface Family {
   readonly name: string;
   readonly models: readonly string[];

@@ -1705,7 +1705,7 @@ declare function runEach(show: Showrunner, pipeline: Pipeline, {
 }: BulkQuote & {
   readonly ok: true;
 }, options?: BulkOptions): Promise<readonly RowOutcome[]>;
-declare const manifestSchema: z.ZodObject<{
+declare const manifestSchema: z.ZodLazy<z.ZodObject<{
   manifest: z.ZodLiteral<1>;
   showrunner: z.ZodString;
   file: z.ZodObject<{
@@ -1807,7 +1807,7 @@ declare const manifestSchema: z.ZodObject<{
       statement: z.ZodNullable<z.ZodString>;
     }, z.core.$strip>>;
   }, z.core.$strip>>;
-}, z.core.$strip>;
+}, z.core.$strip>>;
 type Manifest = z.output<typeof manifestSchema>;
 declare function openShowrunner(options?: OpenOptions): Promise<Showrunner>;
 interface PostgresJournalOptions {
