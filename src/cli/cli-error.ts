@@ -4,7 +4,7 @@ export const ExitCode = {
   failed: 1,
   /** Nothing was submitted, because of a usage error, an invalid plan or a budget that is too small. */
   refused: 2,
-  /** The run is paused, partly failed, or was charged more than its budget. */
+  /** The run paused, partly failed, or was charged more than its budget. */
   unfinished: 3,
   interrupted: 130,
 } as const;

@@ -152,10 +152,7 @@ export function asTyped(error: OfOption, context: ErrorContext = {}): string {
   return message.replace(`${option}: `, `${name}: `);
 }
 
-/**
- * Returns the flag, argument or variable that sets the option in the error. If there is none, returns the option's name
- * in code.
- */
+/** Returns the flag, argument or variable that sets the option, or the option's name in code if there is none. */
 function typedName({ option }: OfOption, { env = {}, args }: ErrorContext): string {
   if (!option) return "";
   const isTyped = (name: string) =>
@@ -212,7 +209,7 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** Returns the typed command with the flag that would make it succeed, or null. */
+/** Repeats the user's command with the flag that would make it succeed. Returns null if there is no such flag. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")

@@ -24,7 +24,10 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/** Kills the process after the second SIGINT, even if the main thread is busy. */
+/**
+ * Calls `onSignal` on each SIGINT. After the second one, kills the process unless it exits in time, even if the main
+ * thread is busy.
+ */
 function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
@@ -88,8 +91,8 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Returns a function that returns the signal for Ctrl-C. Until the function is called, Ctrl-C ends the process
- * immediately.
+ * Prepares a graceful Ctrl-C. The returned function takes over Ctrl-C and returns its signal; until it is called,
+ * Ctrl-C ends the process immediately.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();

@@ -39,10 +39,10 @@ export interface CommandOutput {
   /** Whether `--json` was given. If true, stdout gets only JSON documents; otherwise, only text. */
   readonly isJson: boolean;
   print(text: string): void;
-  /** Prints a line to stdout, and adds the launcher and flags to commands in it. */
+  /** Prints a line to stdout. Adds the launcher and the flags from `carry` to commands in the line. */
   tell(text: string): void;
   printJson(document: unknown): void;
-  /** Prints one of several documents, each on a line of its own. */
+  /** Prints a document on one line, for commands that print several documents. */
   printJsonLine(document: unknown): void;
   /** Prints the document if `--json` was given, and the text otherwise. */
   result(document: unknown, text: string): void;

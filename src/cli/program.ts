@@ -142,7 +142,7 @@ function checkPartners(command: Command): void {
   }
 }
 
-/** Commands that must not create a journal, because `--journal` may be mistyped. */
+/** Commands for which `--journal` must name an existing journal, because a mistyped path must not create one. */
 const needsJournal: ReadonlySet<string> = new Set([
   ...["resume", "runs", "show", "approve", "reject", "stop", "open", "report", "events"],
   ...["review-link", "export", "statement", "adopt", "reconcile", "gc"],

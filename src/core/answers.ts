@@ -10,7 +10,7 @@ const envelope = (text: string): AnswerText => ({ source: "with envelope", text 
 const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", text });
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
-/** All kinds of failure that the answer table distinguishes. */
+/** All kinds of failure, each with its source and a description. */
 export const answers = {
   "400": envelope("400"),
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
@@ -209,9 +209,7 @@ function column<const T extends ByVerdict>(
 }
 
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/**
- * Temporary failures, including the retryable 402, which means that other requests have reserved the balance for now.
- */
+/** Temporary failures. A retryable 402 means that other requests currently reserve the balance. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
@@ -288,7 +286,7 @@ const chat = column({
   "chat misdirected": notTheService,
 });
 
-/** The media server never sends an error envelope, so its refusals are final even without an envelope. */
+/** Verdicts for downloads. Unlike the service, the media server never sends an error envelope. */
 const download: Column = {
   ...neverFailsStep("no copy"),
   "3xx": "no copy",

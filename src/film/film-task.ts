@@ -13,9 +13,9 @@ import type { Ends, EndsOf } from "./graph/length.ts";
 /** The builder's method that adds local functions, including film steps. */
 export type Task = TaskMethod;
 
-/** Options for all film steps. */
+/** Maximum duration of each input in seconds; for a single frame, 1/60 of that. Default 7200. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
-  /** Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this. Default 7200. */
+  /** Maximum duration of each input in seconds. No single frame may last longer than a sixtieth of it. Default 7200. */
   readonly mostSeconds?: number | undefined;
 };
 

@@ -90,7 +90,7 @@ export interface LocalService {
   readonly dataDir: string;
   /** Returns counts of jobs, money and requests, as `GET /_local/stats` does. */
   stats(): ServiceStats;
-  /** Adds dollars to a workspace. Default: the first workspace. */
+  /** Adds an amount in US dollars to a workspace's wallet. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
   /**
    * Replaces all fault rules. `seed` makes random choices repeatable.
@@ -177,7 +177,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** Opens the clock at the stored offset, so that time never runs backwards in a data folder. */
+/** Opens the clock at the stored offset, so that time does not run backwards after a restart. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();

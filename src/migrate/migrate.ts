@@ -163,7 +163,8 @@ function stepsOf(context: MigrationContext): MigrationReport["steps"] {
 }
 
 /**
- * Migrates the v2 work in a file, like {@link migrateV2}. The default name of the pipeline is the file's name.
+ * Migrates the v2 request bodies or the automation flow in a file, like {@link migrateV2}. The default name of the
+ * pipeline is the file's name.
  * @throws V2FileError if the file cannot be read
  */
 export async function migrateV2File(path: string, options: MigrateOptions): Promise<Migration> {

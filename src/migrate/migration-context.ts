@@ -76,7 +76,10 @@ export class MigrationContext {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Converts text with templates. Each value that the flow would fill in becomes an input of the pipeline. */
+  /**
+   * Converts text that contains templates. Each value that an automation flow would fill in becomes an input of the
+   * pipeline.
+   */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;

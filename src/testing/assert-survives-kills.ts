@@ -14,17 +14,17 @@ import { type StudioOptions, startTestService, type TestService } from "./surrou
 
 /** Options for `assertSurvivesKills`. */
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
-  /** Makes the decisions for which the run needs a person. Default: approves, and picks the first option. */
+  /** Makes the decisions that the run needs from a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
-  /** Kills only at every n-th boundary. Default 1, which kills at each boundary. */
+  /** Kills only at every n-th boundary, which is a journal commit or a request. Default 1. */
   readonly every?: number | undefined;
-  /** Kills only at this boundary, counted from 1. A failure message names the boundary. */
+  /** Kills only at the boundary with this number, as given in a failure message. The first boundary is 1. */
   readonly at?: number | undefined;
 }
 
-/** The result of `assertSurvivesKills`. */
+/** Number of boundaries (journal commits and requests). One run was killed at each of them. */
 export interface KillReport {
-  /** Number of boundaries (journal commits and requests), at each of which one run was killed. */
+  /** Number of boundaries (journal commits and requests) that were tested. One run was killed at each. */
   readonly boundaries: number;
   /** The final status of every run. */
   readonly status: RunResult["status"];

@@ -91,14 +91,14 @@ export interface Studio extends AsyncDisposable {
 }
 
 /**
- * Number of parts into which {@link Studio.advance} divides the time. Work that becomes due in one part is done before
- * the next part.
+ * Number of steps in which {@link Studio.advance} advances the clock. Work that becomes due in one step is done before
+ * the next step.
  */
 const STEPS = 50;
 
 /**
  * Starts a local service and an engine for tests, both in this process. Dispose of the studio with `await using studio
- * = …`. If showrunner-local is not installed, throws with the command that installs it.
+ * = …`. If showrunner-local is not installed, the error contains the command that installs it.
  */
 export async function startStudio(options: StudioOptions = {}): Promise<Studio> {
   const started = await startTestService(options);

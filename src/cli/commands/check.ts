@@ -127,7 +127,7 @@ function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly Ch
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
 
-/** Lists the changes in each run that differs, as `showrunner resume --file` would show them. */
+/** Lists the changes in each run whose plan would now be different, as `showrunner resume --file` would show them. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
   const parts = differ.slice(0, MOST_RUNS).map(({ id, pipeline, status, drift }) => {

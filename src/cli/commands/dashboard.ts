@@ -165,7 +165,9 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
   return found;
 }
 
-/** Loads code only from files that the user named or that are in the working folder. */
+/**
+ * Returns a function that loads pipelines, but only from files that the user named or that are in the working folder.
+ */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const warned = new Set<string>();
   return async ({ file, exportName }) => {

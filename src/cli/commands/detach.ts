@@ -10,7 +10,7 @@ import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
   readonly runId: string;
-  /** The unfinished run with this id, which the process continues. Absent for a new run. */
+  /** The unfinished run to continue. Absent for a new run. */
   readonly known?: RunRow;
   /** The agreed maximum in US dollars. Null for the local service. */
   readonly budget?: string | null;

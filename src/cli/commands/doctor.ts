@@ -178,7 +178,7 @@ async function factsOf(location: string): Promise<string> {
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
-/** Reads the events of the newest runs. A gap in the event numbers means that the journal is damaged. */
+/** Checks the events of the newest runs. Throws if some are missing, because the journal is then damaged. */
 async function readNewest(
   rows: readonly RunRow[],
   read: (runId: string) => Promise<readonly { readonly seq: number }[]>,

@@ -184,7 +184,7 @@ async function beginRecipe(context: Context, name: string): Promise<Begun> {
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Describes an import or role that the user's existing files lack, or returns null. */
+/** Returns which export, or role in `cast.ts`, the user's existing files lack for the copied files; null if none. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {

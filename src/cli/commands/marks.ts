@@ -211,10 +211,7 @@ async function fileHash(path: string): Promise<string> {
   return digest.digest("hex");
 }
 
-/**
- * Returns the facts for a file's content credentials. Prompts are left out, because a published signature cannot be
- * withdrawn.
- */
+/** Returns the facts for a file's content credentials, without prompts, which could not be withdrawn once published. */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
 } {

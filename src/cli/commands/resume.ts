@@ -62,7 +62,7 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   });
 }
 
-/** Refuses flags that exclude each other, and a quote without a change. */
+/** Refuses flags that exclude each other, and `--quote` if no change to the run is requested. */
 function checkFlags(runId: string, flags: Flags["resume"]): void {
   const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges, note } = flags;
   const isGiven = (...changes: readonly unknown[]) => changes.some((change) => change !== undefined);
@@ -263,8 +263,8 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"
 }
 
 /**
- * Shows the changes to a run. Returns `agreed` if the user agreed to them in the terminal, `by flag` if a flag did, and
- * otherwise an exit code.
+ * Shows the changes to a run. Returns `agreed` if the user accepted them at the prompt, `by flag` if a flag accepts
+ * them, or else an exit code.
  */
 async function sayDrift(
   drift: Drift,

@@ -142,9 +142,7 @@ interface Drive extends PricedRows {
   readonly options: Parameters<typeof runEach>[3];
 }
 
-/**
- * Runs all rows. If an error stops this after rows have started, it is returned as `error`, which is otherwise null.
- */
+/** Runs all rows. An error after the first row has started is returned as `error`, which is null otherwise. */
 async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
   const { io, output } = context;
   let over = 0;
@@ -187,8 +185,8 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
 }
 
 /**
- * Converts an error that occurred after rows had started. Replaces exit code 2, because it would mean that nothing was
- * started.
+ * Turns an error that occurred after rows had started into a `CliError`. Replaces exit code 2, which would mean that
+ * nothing was started.
  */
 function afterRows(error: unknown, end: ExitCode, { io, args }: Context): CliError {
   const { message, next, exitCode } = explainError(error, { env: io.env, args });

@@ -25,7 +25,7 @@ export const values = {
   "key=value": withTag,
 } as const satisfies Readonly<Record<string, Parse>>;
 
-/** Returns the amount without a dollar sign. */
+/** Checks an amount, and returns it without a dollar sign. */
 function amountOf(flag: string, text: string): string {
   const amount = withoutSign(text);
   if (parseUsd(amount) !== null) return amount;

@@ -31,10 +31,7 @@ export async function writtenFile(
 
 const HEAD_BYTES = 4096;
 
-/**
- * Returns the start of a file. Returns "" if writing to the path would not overwrite anything, and null if the path is
- * a folder.
- */
+/** Returns the start of a file: "" if nothing or only a special file is at the path, and null if it is a folder. */
 export async function headOf(file: string): Promise<string | null> {
   const kind = await kindOf(file);
   if (kind === "folder") return null;

@@ -337,7 +337,7 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Gives rows the ids of their existing runs, even if those ids came from another column. */
+/** Gives each row the id of its existing run, if there is one. This may be one of the row's other ids. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

@@ -88,7 +88,7 @@ export function runOptions(
   };
 }
 
-/** Returns the price that the user agreed to, or null for the local service. */
+/** Asks the user to confirm the maximum price, and returns it in US dollars. Returns null for the local service. */
 export async function agreedPrice(
   show: Showrunner,
   quote: Pick<Quote, "totalMicros" | "expectedMicros">,

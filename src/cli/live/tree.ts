@@ -274,10 +274,7 @@ export class LiveRun {
   }
 }
 
-/**
- * Returns the stage to which a step's progress applies. Queueing and rendering are one stage, and a download is
- * another.
- */
+/** Returns the stage of a step, to recognize outdated progress. Queueing and rendering count as one stage. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

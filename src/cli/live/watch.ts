@@ -85,7 +85,7 @@ export function redrawOn(terminal: Io["stderr"]) {
   return { show: (text: string) => replace(`${text}\n`), clear: () => replace("") };
 }
 
-/** Redraw interval on a terminal. Other outputs use the two intervals that follow. */
+/** Interval between redraws on a terminal. Elsewhere, lines are printed after `firstLineMs` and then every `lineMs`. */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;

@@ -81,7 +81,7 @@ function importAdvice(missing: string, cwd: string): string {
 
 const LOAD_TIMEOUT_MS = 60_000;
 
-/** Imports a user's file, which must not start runs while it is imported. */
+/** Imports a user's file. During the import, the file cannot start runs. */
 export async function importFile(
   file: string,
   cwd: string,

@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import type { values } from "../input/flag-values.ts";
 
 /**
- * A flag's description and the kind of value it takes. `V` is the type of the value, which by default follows from the
+ * A flag's description and the kind of value it takes. `V` is the type of the value, by default inferred from the
  * flag's syntax. `P` is true if the flag always has a value.
  */
 export interface Flag<V = unknown, P extends boolean = boolean> {
@@ -13,7 +13,7 @@ export interface Flag<V = unknown, P extends boolean = boolean> {
   adjust(option: Option): Option;
 }
 
-/** Flags by their syntax. If there is only a description, the syntax determines the type of the value. */
+/** Flags by their syntax. A string is only the flag's description; the syntax then determines the type of the value. */
 export type FlagTable = { readonly [syntax: string]: string | Flag };
 
 type Camel<N extends string> = N extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : N;

@@ -12,7 +12,7 @@ import { visible } from "../text/escape.ts";
 type Step = RunDocument["steps"][number];
 type Output = Step["outputs"][number];
 
-/** A run and the copies of its results. */
+/** A run, its report, and the function that copies its results for review. */
 export interface About {
   readonly run: RunView;
   readonly report: RunDocument;
@@ -53,14 +53,14 @@ export interface OfferedTake {
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** The original file, or a copy with a file extension. Null if there is no file. */
+  /** Path of the file, or of a copy that has a file extension. Null if there is no file. */
   readonly path: string | null;
   readonly text: string | null;
 }
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Returns the results that a decision offers, numbered as the engine does when it applies the decision. */
+/** Returns the results that a decision offers, in the engine's order, with their numbers for `--pick`. */
 export async function offeredTakes(decision: Decision, about: About): Promise<readonly OfferedTake[]> {
   const found = decision.shows.map(async (show, position): Promise<readonly Shown[]> => {
     const { $ref } = show;

@@ -13,7 +13,8 @@ export function visibleLines(text: string): string {
 }
 
 /**
- * Replaces control characters with visible codes. Keeps colors, line breaks, tabs and the meaning of JSON documents.
+ * Replaces control characters with visible codes, except colors, line breaks and tabs. A JSON document still parses to
+ * the same value.
  */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

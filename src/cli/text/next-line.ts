@@ -51,8 +51,8 @@ function isSet(flag: string, command: string): boolean {
 }
 
 /**
- * Returns the cap without its amount, such as `customer=acme:/day`. Only caps on the same tag and period replace each
- * other.
+ * Returns the cap without its amount, such as `customer=acme:/day`, because a cap replaces only one with the same tag
+ * and period.
  */
 function scopeOf(cap: string): string {
   return cap.replaceAll("'", "").replace(/[^:/]+(\/day)?$/, "$1");

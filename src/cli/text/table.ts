@@ -28,7 +28,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
-  /** Alignment of the column, if not left. `money` aligns amounts at their decimal points. */
+  /** Alignment of the column. Default: left. `money` aligns amounts at their decimal points. */
   readonly align?: "right" | "money";
   readonly flexible?: boolean;
   /** Whether the column can be omitted on a narrow terminal. The last such column is omitted first. */

@@ -156,7 +156,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   ...{ 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED" },
 };
 
-/** Converts the codes of chat errors to v3 codes. */
+/** Converts a chat error's code to a v3 code. Sets `retryable` if it is missing. */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
   const isOwn = error.code === name;
@@ -164,7 +164,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Returns the kind of failure, as listed in the answer table; null if no request caused the error. */
+/** Returns the kind of failure that an error represents; null if no request caused the error. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -241,7 +241,7 @@ export class UploadError extends ShowrunnerError {
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key to submit with again; null if the submission had none. */
+  /** The idempotency key to reuse when submitting again; null if the submission had none. */
   readonly idempotencyKey: string | null;
   readonly model: string;
   /** True if an attempt before the last one may have created the job. */

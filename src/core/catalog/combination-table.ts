@@ -94,7 +94,8 @@ interface Uncertain {
 const NEAREST = 3;
 
 /**
- * Reports an input that matches no row of the table, with the code {@link BY_DEFAULT} if only defaults prevent a match.
+ * Returns a problem if the input matches no row of the model's combination table. The problem's code is {@link
+ * BY_DEFAULT} if the input would match without default values.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,
@@ -125,7 +126,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** If the input matches no row, returns all rows, closest match first. Otherwise, returns an empty list. */
+/** Returns all rows, closest match first, if the input matches none of them; otherwise an empty list. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

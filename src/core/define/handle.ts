@@ -37,7 +37,8 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   /** Returns a handle of all outputs, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of this job's input. A step that uses the reference gets the field's value, even after an edit.
+   * Refers to a field of this job's input. A step that uses the reference gets the field's value, including later
+   * edits.
    */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
@@ -128,7 +129,7 @@ type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true
 
 /** The handle of several takes of one job. It stands for the chosen take. `I` is the type of the model's input. */
 export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Handle<Y, "single"> {
-  /** Returns a handle of all takes, as a list. */
+  /** Returns the handle of the list of all takes. */
   outputs(): OutputsHandle<Y>;
   /**
    * Refers to a field of the takes' input, like {@link JobHandle.input}. `seed` is not allowed, because each take has
@@ -137,13 +138,13 @@ export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Han
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
-/** The result of an expansion: the list of results that its function returned. */
+/** The handle of an expansion. It stands for the list of results that the expansion's function returned. */
 export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
   /** Returns the handle of the result at this index, starting at 0. */
   output(index: number): OutputHandle<Y>;
 }
 
-/** A single media file for an input: the handle of a step's output or of an `upload` step. */
+/** The handle of one media file that an input accepts, from a step's output or an `upload` step. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
@@ -345,7 +346,7 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
   return mark<AssetHandle<K>>(facts, { to: "asset", assetId, kind });
 }
 
-/** Stands for the result of an invalid step, so that the build can find more mistakes. */
+/** Returns a placeholder for the result of an invalid step, so that the build can find more mistakes. */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;
   pointAt(target, { to: "step", step, output: "single", build });

@@ -117,7 +117,7 @@ export function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>):
 
 type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
 
-/** Makes typed `fields` for a profile: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
+/** Returns type-checked `fields` for a profile: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
 export function fieldsOf<M extends Model>(
   model: M,
   fields: PlainFields<InputOf<M>>,

@@ -247,7 +247,7 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
 
 /**
  * Reports a value that is nested too deeply, or a number that is not finite. Runs before the schema and `build`,
- * because a deeply nested value would overflow their stack.
+ * because a deeply nested value would make them overflow the stack.
  */
 function misfits(input: unknown, anyNumber = false): Problem[] {
   const misfit = misfitIn(input, anyNumber);
@@ -284,8 +284,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
 }
 
 /**
- * Restores the earlier input's values wherever nothing was changed, because parsing an already parsed input can
- * transform its values again.
+ * Returns `now` with all unchanged values taken from `before`, because parsing a value again may transform it again.
  */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;

@@ -138,7 +138,7 @@ interface Context {
   report(problem: Problem): void;
 }
 
-/** The maximum nesting. A value that is nested more deeply probably contains itself. */
+/** Maximum nesting depth. A value that is nested more deeply probably contains itself. */
 const MAX_DEPTH = 100;
 
 const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];

@@ -117,7 +117,7 @@ export class WalletShortError extends ShowrunnerError {
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;
-  /** The differences, one per entry. */
+  /** How the pipeline, input, profile or tags differ from those of the existing run, one difference per entry. */
   readonly differences: readonly string[];
   /** The command to run next. */
   readonly next: string;

@@ -202,14 +202,11 @@ function familyListSchema() {
   const scalar = z.union([z.string(), z.number(), z.boolean()]);
   const fields = (least: number) => z.array(field).min(least);
 
-  /**
-   * The condition holds if the field is set. With `is`, it holds if the field's value, or its schema default, is in the
-   * list.
-   */
+  /** A condition that holds if the field is set or, with `is`, if its value or schema default is in the list. */
   const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
   const common = {
-    /** When the rule applies. Default: always. */
+    /** Why the rule exists, and what to do. Messages show it after the field's name and the problem. */
     when: condition.optional(),
     /** Why the rule exists, and what to do. Messages show this text after the field's name and what is wrong with it. */
     message: z.string().min(1),
@@ -270,7 +267,10 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** True if the rules are built in. A combination table in a model's schema replaces them, except `max_sum`. */
+  /**
+   * True if the rules are built in. If the model's schema has a combination table, it then replaces them, except
+   * `max_sum`.
+   */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

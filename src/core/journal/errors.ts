@@ -19,7 +19,7 @@ export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
 
-/** A newer version of Showrunner wrote the journal or an event in it. Nothing in it was changed. */
+/** A newer version of Showrunner wrote the journal or an event in it. The journal was not changed. */
 export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }

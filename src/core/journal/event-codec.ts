@@ -14,7 +14,10 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /** Returns the JSON of the run's last `lease.acquired` event before `seq`. */
+  /**
+   * Returns the JSON of the run's last `lease.acquired` event before `seq`, which names the version that wrote the
+   * event.
+   */
   readonly signature: (seq: number) => string | null;
 }
 

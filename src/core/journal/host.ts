@@ -25,7 +25,10 @@ export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
-/** Returns true only if the holder's process has definitely ended. */
+/**
+ * Returns true if the holder's process has ended, or if its lease lasts so long that the clock of its machine must be
+ * wrong.
+ */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }

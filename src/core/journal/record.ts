@@ -62,7 +62,7 @@ export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
   readonly slot: number | null;
-  /** The account's charge counter (`mark`) when the charge became known; null before that. */
+  /** Value of the account's charge counter when the charge became known; null until then. */
   readonly charged: number | null;
 }
 

@@ -107,10 +107,10 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
   readonly steps: readonly PackedStep[];
 };
 
-/** Applying this many events takes as long as reading a snapshot. */
+/** How many events can be applied in the time that it takes to read a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
-/** Applying this many events takes as long as writing one part of a snapshot. */
+/** How many events can be applied in the time that it takes to write one part of a snapshot. */
 const WORTH = 4;
 
 export function weightOf({ steps, files }: RunState): number {

@@ -33,7 +33,7 @@ export function searchWords(search: string): readonly string[] {
   return [...new Set(words)].filter((word) => word !== "").slice(0, MOST_WORDS);
 }
 
-/** Prepares text for searching. PostgreSQL rejects null characters and lone surrogates. */
+/** Prepares text for searching. Replaces null characters and lone surrogates, because PostgreSQL rejects them. */
 function comparable(text: string): string {
   return text.toLowerCase().toWellFormed().replaceAll("\0", " ");
 }

@@ -29,11 +29,11 @@ import type {
 export interface Overcharge {
   /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The highest charge of a job that had no quote and exceeded its maximum cost, or whose quote was zero. */
+  /** The highest charge of a job whose quote was zero, or that had no quote and cost more than its maximum. */
   unquotedMicros: number | null;
   times: number;
   excessMicros: number;
-  /** True if the newest bill was above its quote. */
+  /** True if the latest charge was higher than expected. */
   isAbove?: true;
   isFree?: true;
 }
@@ -96,13 +96,13 @@ export interface AttemptState extends Awaited {
   unresolved: UnresolvedCause | null;
   /** The id of the job that the service returned. The job may belong to another attempt. */
   namedJobId?: string;
-  /** A chat's answer, kept while its step is reset, so that it can be restored. */
+  /** The answer of a chat whose step was reset, kept so that the answer can be restored. */
   value?: Json;
   /** True if a person specified which job belongs to the attempt, or confirmed that it has none. */
   isAdopted?: true;
   /** Set if a response about the job was incomplete or contradicted an earlier one. */
   doubt?: {
-    /** Time of the first response that could not be interpreted, in epoch milliseconds. */
+    /** Time of the first such response, in epoch milliseconds. */
     readonly since: number;
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** How long after its last recorded send a request may be sent again without a new record. */
+/** A request may be sent again without a new record until this long after its last recorded send. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {

@@ -286,7 +286,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Removes a run with all its data, even if an expired lease remains. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
-  /** Returns hashes of the media that runs other than `exceptRuns` use. */
+  /** Returns the hashes of all media that runs use, ignoring the runs in `exceptRuns`. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes everything that is queued, then closes the store. After that, calls to any other method reject. */
   close(): Promise<void>;
@@ -404,8 +404,8 @@ export interface SpendingScope {
   /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;
   /**
-   * Start of the period to include, in epoch milliseconds, rounded down to a quarter of an hour. Holds from before it
-   * are excluded, and so are their charges. Null if there is no such limit.
+   * Start of the period, in epoch milliseconds, rounded down to a quarter of an hour. A charge counts at the time when
+   * its amount was reserved. Null to include everything.
    */
   readonly sinceAt: number | null;
 }
@@ -419,7 +419,7 @@ export interface SpendingCap extends SpendingScope {
   readonly anyValueOf?: string;
 }
 
-/** Limits on the account's money that a commit must not exceed. */
+/** Limits on the account's spending that a commit must not exceed. */
 export interface SpendingGuard {
   /** Spending caps to check. Caps for a tag that the run lacks are ignored. */
   readonly caps: readonly SpendingCap[];

@@ -47,7 +47,7 @@ export interface Late {
   readonly since: number;
   /** Expected duration of the request. Null unless the run reported it as slow. */
   readonly expected: Expected | null;
-  /** The request's time limit (`within`), in milliseconds. Null if the request has not exceeded it. */
+  /** The time limit (`within`) that the request has exceeded, in milliseconds; null if it has exceeded none. */
   readonly withinMs: number | null;
   readonly jobId: string | null;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds. Processes that only test the lock hold it for a shorter time. */
+/** How long to wait for the lock, in milliseconds: longer than a process that only tests the lock holds it. */
 const LOOK_MS = 200;
 
 export interface FolderLock {

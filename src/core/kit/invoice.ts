@@ -13,7 +13,7 @@ export function parseMarkup(text: string): bigint | null {
   return markup > 10n * WHOLE ? null : markup;
 }
 
-/** Adds the markup to each cost and rounds to whole cents. The rounded lines add up to the total. */
+/** Adds the markup to each cost, and rounds to whole cents so that the lines add up to the rounded total. */
 export function invoiced(
   costsMicros: readonly number[],
   markup: bigint,

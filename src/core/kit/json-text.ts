@@ -50,8 +50,8 @@ export function parseJson(
 }
 
 /**
- * Finds nesting that is too deep, or a number that became infinite, in parsed text. Checks the value first, because
- * searching the text is slow.
+ * Finds the first place in the text where the nesting is too deep or a number is too large. Checks the parsed value
+ * first, because searching the text is slow.
  */
 function excessIn(text: string, value: unknown, mostLevels: number): Excess | null {
   return isWithin(value, mostLevels) ? null : excessAt(text, mostLevels);

@@ -4,7 +4,10 @@ export const REDACTED = "[redacted]";
 const SHORTEST_SECRET = 8;
 /** The maximum number of known secrets. A process has a few dozen, but services may hand out any number of new ones. */
 const MOST_SECRETS = 1_000;
-/** The maximum number of secrets from services, such as cookies. It leaves room for credentials. */
+/**
+ * Once this many secrets are known, those that services issue, such as cookies, are no longer added. This leaves room
+ * for credentials.
+ */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in text, in any encoding, in a single pass. */

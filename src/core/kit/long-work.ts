@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
  */
 const AT_ONCE = 250;
 
-/** Interrupts work on many items, so that timers and I/O can run in between. */
+/** Splits work on many items into short turns, so that timers and I/O can run in between. */
 export class LongWork {
   #done = 0;
 

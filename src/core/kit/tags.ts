@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "./errors.ts";
 
-/** Labels of a run, for filters, caps and shared slots. */
+/** Labels of a run, used to filter runs, to limit their spending and to group them for fair scheduling. */
 export type Tags = { readonly [key: string]: string };
 
 export function tagText(key: string, value: string): string {

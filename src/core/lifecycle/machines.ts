@@ -179,7 +179,7 @@ const again = { "step.reset": "waiting" } as const;
 const withResult = { tags: ["ended", "withResult"], on: again } as const;
 const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
 
-/** One step of a run. A step that is ready to start is still `waiting`. */
+/** The states of a step. A step that is ready to start is still `waiting`. */
 export const stepMachine = setup({
   types: {
     tags: {} as "ended" | "withResult" | "withoutResult",

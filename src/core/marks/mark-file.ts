@@ -97,7 +97,7 @@ export interface FileMarks {
   readonly problem: string | null;
 }
 
-/** Reads a file's marks. Reports damage as `problem`. */
+/** Reads a file's marks. If they cannot be read, `problem` says why. */
 export async function readMarks(path: string): Promise<FileMarks> {
   try {
     await using source = await openSource(path);

@@ -12,7 +12,7 @@ export interface AddressGuard {
   check(url: string): void;
   /** Resolves the service's own host. The first result decides which private addresses are allowed. */
   readonly lookupOwn: LookupFunction;
-  /** Resolves a host that a response named. The connection then uses exactly the addresses that were checked. */
+  /** Resolves the host of a response's URL and checks its addresses. The connection uses exactly these addresses. */
   readonly lookupNamed: LookupFunction;
 }
 

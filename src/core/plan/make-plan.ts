@@ -64,7 +64,7 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** `doubted` is the plan to use if price estimates show that none of the problems is real. */
+  /** `doubted` is the plan to use if the service accepts the input despite the problems. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
@@ -99,7 +99,7 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The run's other steps. The expansion's steps can refer to their input fields. */
+  /** The run's other steps, whose input fields the expansion's steps can refer to. */
   readonly around?: readonly PlanStep[];
 }
 

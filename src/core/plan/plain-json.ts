@@ -51,9 +51,8 @@ interface Misfit {
 }
 
 /**
- * Finds a value in arrays and plain objects that {@link plainJson} cannot convert, because it is nested too deeply or
- * is a number that JSON lacks. If `anyNumber` is true, numbers are not checked. Each object is visited once, because
- * objects may share their members.
+ * Finds a value in arrays and plain objects that is nested too deeply or, unless `anyNumber` is true, a number that is
+ * not finite.
  */
 export function misfitIn(value: unknown, anyNumber = false): Misfit | null {
   const seen = new Set<object>();
@@ -185,7 +184,10 @@ function visit(value: Json, take: (ref: Ref) => void): void {
   for (const item of Array.isArray(value) ? value : Object.values(value)) visit(item, take);
 }
 
-/** Replaces each reference with what `lookup` returns. Lists are spread, and undefined is dropped. */
+/**
+ * Replaces each reference with what `lookup` returns. Inside a list, a reference to all outputs is spread. Undefined
+ * values are left out.
+ */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;
 }

@@ -78,7 +78,7 @@ export function itemSchemas(parts: readonly JsonSchema[], index: number): readon
   });
 }
 
-/** A model's published limits for a media field, such as `min_duration_ms`. The strictest limit applies. */
+/** The strictest limits that a model publishes for a media field, by name, such as `min_duration_ms`. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
 export type AcceptedMedia =

@@ -5,7 +5,10 @@ export interface JobLimits {
   readonly total: number;
   /** Limits keyed by model id or by provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** Limits by modality across all providers (`image`, `video`, `audio`, `chat`), and for local functions (`task`). */
+  /**
+   * Limits for each modality (`image`, `video`, `audio`, `chat`) across all providers, and for local functions
+   * (`task`).
+   */
   readonly perModality: { readonly [modality: string]: number };
 }
 

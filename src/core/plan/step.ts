@@ -41,7 +41,7 @@ export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
 export interface StepPolicy {
-  /** Maximum number of paid attempts. Default 1: another attempt follows only if the failed one cost nothing. */
+  /** Maximum number of attempts. With the default of 1, only failures that cost nothing are retried. */
   readonly attempts: number;
   /** Maximum cost of one attempt, in micro-dollars. Required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;
@@ -73,7 +73,7 @@ export interface StepBase {
   readonly when?: Condition;
 }
 
-/** The fields of a paid job on the service. */
+/** A step that submits a paid job to the service. */
 export interface SubmittingStep extends StepBase {
   readonly model: string;
   /** Model input, with a {@link Reference} wherever the result of another step is inserted. */
@@ -91,8 +91,8 @@ export interface SubmittingStep extends StepBase {
 
 /**
  * How Showrunner avoids executing a request to a provider twice. `keyed`: an idempotency key makes it safe to repeat
- * the request. `found again`: once the request is accepted, its job is polled. `once`: the request is sent once, and a
- * person decides if no response arrives.
+ * the request. `found again`: an accepted request is not repeated, because its job can be polled. `once`: the request
+ * is sent once, and a person decides if no response arrives.
  */
 export type ProviderPromise = "keyed" | "found again" | "once";
 
@@ -100,9 +100,9 @@ export type ProviderPromise = "keyed" | "found again" | "once";
 export interface ProviderStep extends StepBase {
   /** `provider:model` as the AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
   readonly model: string;
-  /** The provider, such as `fal`. */
+  /** The model's call options, which may contain {@link Reference}s. Media arrive as local files. */
   readonly provider: string;
-  /** The model's call options, with {@link Reference}s. Media arrive as local files. */
+  /** The model's call options, which may contain {@link Reference}s. Media are passed to the code as local files. */
   readonly input: Json;
   readonly promise: ProviderPromise;
   /** True if the author allows Showrunner to repeat an unanswered request, which may then be charged twice. */
@@ -127,7 +127,7 @@ export interface Decision extends Pick<StepBase, "path"> {
 export interface ExpandingStep extends StepBase {
   readonly on: Reference;
   readonly maxSteps: number;
-  /** Version of the function, as in a task. */
+  /** Version of the function that adds the steps. */
   readonly version: string;
   /** Kind of the items in the result list. Null if not declared. */
   readonly yields: Yield | null;

@@ -2,8 +2,8 @@ import type { StepState } from "../journal/state.ts";
 import { type Json, type PlanStep, type ProviderKind, stepKinds } from "../plan/plan.ts";
 
 /**
- * Executes a step that needs neither a paid request nor a person. Media in `input` have the form `{ $file: { sha256,
- * contentType } }`.
+ * A command for a step that needs neither a paid request nor a person. Media in `input` have the form `{ $file: {
+ * sha256, contentType } }`.
  */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart | ProviderKind>]: {

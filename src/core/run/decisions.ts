@@ -39,7 +39,7 @@ export interface OpenDecision {
   readonly step: string;
   /** The author's question; null if there is none. */
   readonly message: string | null;
-  /** The number of takes to choose from; null if there is no choice. */
+  /** When the decision was requested, in epoch milliseconds. */
   readonly takes: number | null;
   /** When the decision became open, in epoch milliseconds. */
   readonly since: number;

@@ -35,7 +35,10 @@ export function isUnagreed({ agreed }: RunState, path: string, costMicros: numbe
   return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
-/** Returns the committed amount plus the price or maximum of each step that has not begun. */
+/**
+ * Returns the committed amount plus the quoted price of each step that has not begun, or its maximum cost if it has no
+ * quote.
+ */
 export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
   if (isRunFinal(state.status)) return sum;

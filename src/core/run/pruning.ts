@@ -83,8 +83,8 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 const NONE: readonly string[] = [];
 
 /**
- * Returns whether the step must wait because its result may never be used. This is so if every requested result that
- * needs the step also depends on a job whose media a model may still refuse.
+ * Returns true if the step must wait because its result may never be used: every requested result that needs it also
+ * depends on a job whose media a model may still refuse.
  */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);

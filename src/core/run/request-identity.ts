@@ -53,7 +53,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** Returns what identifies the request. Identical requests have the same fingerprint, even in different runs. */
+/** Returns the request with its fingerprint. Identical requests have the same fingerprint, even in different runs. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -94,7 +94,7 @@ function isComing({ planned, steps }: RunState, path: string): boolean {
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
-/** Returns whether the step must wait for the lookup of an identical earlier request. */
+/** Issues the lookup of an identical earlier request when possible. Returns whether the step must wait for it. */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
   const id = commandId({ type: "reuse", step: plan.path, fingerprint: "" });

@@ -136,7 +136,7 @@ export interface RerunSeeds {
   readonly plan: Plan;
 }
 
-/** Chooses new seeds for those of the given steps that have a result. `stale` lists all steps that run again. */
+/** Chooses new seeds for the steps in `steps` that have a result. `stale` lists all steps that run again. */
 export function rerunSeeds(
   state: RunState,
   plan: Plan,

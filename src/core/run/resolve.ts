@@ -178,7 +178,7 @@ function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: st
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** Adds a `$` to keys such as `$file` in a step's value, which would otherwise look like references to stored files. */
+/** Adds a `$` to keys such as `$file` in a step's value, so that they do not look like references to stored files. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }

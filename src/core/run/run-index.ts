@@ -18,12 +18,12 @@ import { returnedReferences } from "./returned.ts";
 
 type Ref = Reference["$ref"];
 
-/** Keeps the counts that decisions need. An event updates only the counts that it affects. */
+/** The scheduler's counts and sets of a run's steps. Each event updates only those that it affects. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
   readonly holding = new Set<string>();
-  /** Steps that exceeded their time limit. A step stays in this set while a choice around it is open. */
+  /** Steps that exceeded their time limit. A step stays in this set until the choices that contain it have ended. */
   readonly late = new Set<string>();
   readonly #stopping = new Set<StepNode>();
   openSteps = 0;

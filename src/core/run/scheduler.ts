@@ -26,7 +26,7 @@ import {
   wakeForLate,
 } from "./waiting.ts";
 
-/** For this long after a run's end, a worker polls for overdue requests. Later, only `resume` polls for them. */
+/** How long after a run's end a worker polls for overdue requests. After that, only `resume` polls for them. */
 const LATE_FOR_MS = DAY_MS;
 const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
@@ -78,7 +78,7 @@ export class Scheduler {
     this.#indexed();
   }
 
-  /** Returns the ids of the commands that poll for overdue requests. No process has to stay alive for them. */
+  /** Returns the ids of the commands that poll for overdue requests. A process may exit without waiting for them. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
@@ -173,7 +173,8 @@ export class Scheduler {
   }
 
   /**
-   * Makes decisions only for the steps that may be affected. Returns null if one of these decisions affects all steps.
+   * Makes decisions only for the steps that are due. Returns null if one of these decisions affects all steps, so that
+   * all must be decided.
    */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;

@@ -130,8 +130,8 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
 }
 
 /**
- * Returns why the remaining steps of a late option cannot start: a later option is still open or has succeeded. Null if
- * they can start.
+ * Returns why the remaining steps of an option that exceeded its time limit cannot start: an option after it is still
+ * open or has succeeded. Null if they can start.
  */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
@@ -238,7 +238,7 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
   return `used ${option}: ${[...never, ...why].join("; ")}`;
 }
 
-/** Returns the options that come before the chosen one but finished too late. */
+/** Returns the options that come before the chosen one but succeeded too late to be chosen. */
 export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
   const options = optionsIn(state.planned.plan);
   return [...options.values()].flatMap((option) => {
@@ -249,7 +249,10 @@ export function cameLate(state: RunState): readonly { readonly option: string; r
   });
 }
 
-/** Why a step failed and whether it was charged. `open`: the bill is still missing. `maybe`: it will never be known. */
+/**
+ * Why a step failed and whether it was charged: `open` if the bill is still missing, `maybe` if the charge can never be
+ * confirmed.
+ */
 interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
   /** Why the step failed. `own` means a local cause, such as a task or a decision. */

@@ -27,8 +27,8 @@ const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
- * Records that a request is slow or has exceeded its time limit. Returns false only in the call that records the
- * exceeded limit.
+ * Records when a request becomes slow or exceeds its time limit. Returns false only when it records that the limit was
+ * exceeded.
  */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
@@ -72,7 +72,7 @@ export function ask(command: Command, plan: PlanStep, step: StepState, builder: 
   else builder.issue(command);
 }
 
-/** Polls for the outcome of an overdue request. Once the run is no longer running, only workers poll. */
+/** Polls for the outcome of an overdue request. If the run is not running, only workers poll. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -88,7 +88,7 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 const ASKING = ["follow", "operation"] as const;
 /**
  * Returns the ids of the commands that poll for the steps' open requests. With `all`, also includes the commands that
- * send a request and wait for its response. The type of such a command is the kind of its step.
+ * send a request and wait for its response.
  */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {

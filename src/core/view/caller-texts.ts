@@ -60,7 +60,7 @@ function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, has
   return "; the operator of this server can continue the run.";
 }
 
-/** Describes why the run is paused. `flag` is set if the operator's cap is used up, not the caller's budget. */
+/** Describes why the run is paused. If `pause.flag` is set, the operator's cap is used up, not the caller's budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)

@@ -5,7 +5,7 @@ import { runKind } from "../run/kinds/index.ts";
 import { missingReason } from "../run/resolve.ts";
 
 export interface ComparedPart {
-  /** The alternative's name. If the results are not from a comparison, it is the step that produced them. */
+  /** Name of the alternative, or of the step that made the results if they are not from a comparison. */
   readonly name: string;
   readonly models: readonly string[];
   readonly costMicros: number | null;

@@ -9,7 +9,9 @@ import { referenced } from "../run/resolve.ts";
 import { expiring, lost, uncopied } from "../run/retention.ts";
 import { isForPerson, unresolvedText } from "../run/waiting.ts";
 
-/** Something that is missing from a run while no process is executing the run. */
+/**
+ * Something that a run still lacks, such as a decision or a file. Reported only while no process is executing the run.
+ */
 export interface Missing {
   readonly step: string;
   readonly output: number | null;
@@ -28,7 +30,9 @@ export interface Missing {
   readonly text: string;
 }
 
-/** Returns what is missing from the run. Returns an empty list while a process is executing the run. */
+/**
+ * Lists the decisions, jobs, files, results and costs that the run still lacks. Empty while a process is executing it.
+ */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -131,7 +135,7 @@ const MOST_SHOWN = 6;
 
 /** Outputs that a check rejected. */
 export interface Refused {
-  /** Path of the step that checked the outputs. */
+  /** The rejected outputs. The file of an upload step has index 0. */
   readonly step: string;
   readonly reason: string;
   /** The rejected outputs. An upload's file is output 0. */
@@ -146,7 +150,10 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Returns the outputs that this step rejected, and those that were rejected in steps whose results it passes on. */
+/**
+ * Returns the outputs that this step rejected. If the step passes on other steps' results, also returns the outputs
+ * that those steps rejected.
+ */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -163,10 +170,7 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/**
- * Returns the outputs that a check inspected. A check of a value inspects all outputs of the step that produced the
- * value.
- */
+/** Returns the outputs that a check inspected: for a value, all outputs of the step that produced the value. */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

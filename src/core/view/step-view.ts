@@ -50,7 +50,7 @@ export interface AttemptView {
   readonly outputs: readonly OutputState[];
 }
 
-/** A step for display. Money is in micro-dollars, times are in epoch milliseconds. */
+/** A step for display. Amounts are in micro-dollars, and times are in epoch milliseconds. */
 export interface StepView {
   readonly plan: PlanStep;
   readonly path: string;
@@ -66,7 +66,7 @@ export interface StepView {
   readonly finishedAt: number | null;
   /** The last attempt, which may not have been sent yet; null if there is none. */
   readonly current: AttemptView | null;
-  /** Attempts that were sent, refused or failed. */
+  /** Attempts that were sent or have failed. */
   readonly attempts: readonly AttemptView[];
   readonly quote: AttemptView["quote"];
   /** Total cost of the attempts; null if none has a bill. */

@@ -3,7 +3,10 @@ import { type OutputFacts, type StoredEvent, specOf } from "../journal/events.ts
 import { type PlanStep, traitsOf } from "../plan/plan.ts";
 import { runKind } from "../run/kinds/index.ts";
 
-/** `queue` ends when rendering starts, `render` when the job ends, `download` when the last copy is on disk. */
+/**
+ * A phase of a step. `queue` ends when rendering starts, `render` when the job ends, and `download` when the last copy
+ * is on disk.
+ */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
 export interface TimelineSpan {

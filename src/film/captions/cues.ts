@@ -15,7 +15,7 @@ interface CueLimits {
   readonly letters: number;
 }
 
-/** How many average letters of the default size fit along the shorter side. */
+/** Number of letters of average width that fit along the frame's shorter side at the default text size. */
 const BESIDE = 22;
 const MOST_READ = 42;
 
@@ -37,7 +37,7 @@ const LEAST = 2;
 /** A pause longer than this many seconds starts a new cue. */
 const LONG_PAUSE = 0.7;
 
-/** Splits a line into cues of similar length, preferably at the end of a sentence. */
+/** Splits spoken words into cues of similar length, preferably at the end of a sentence. */
 export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
   const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];

@@ -82,7 +82,7 @@ const SHOWN =
 interface ProbeOptions {
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** False for files that this program wrote, which may exceed the limit for inputs. Default true. */
+  /** Whether the file is an input, whose duration is limited. Default true. */
   readonly isForeign?: boolean;
 }
 
@@ -130,7 +130,9 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Throws if ffmpeg lacks the decoder, because the file would otherwise be reported as damaged. @throws FilmError */
+/**
+ * Throws if ffmpeg cannot decode the stream, because the file would otherwise be reported as damaged. @throws FilmError
+ */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for this format`;
@@ -190,7 +192,7 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   };
 }
 
-/** For these formats, ffprobe guesses the duration, or returns only the duration of the last recording in the file. */
+/** Formats for which ffprobe guesses the duration or returns only that of the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
 /** Maximum number of seconds by which the stated duration may be off because encoders pad the audio. */
 const MOST_GUESSED_OFF = 0.1;

@@ -45,8 +45,8 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 /** Makes ffmpeg fail on a damaged frame instead of drawing it gray. */
 const STRICT = ["-err_detect", "explode"];
 /**
- * Returns the arguments that make reading strict. TIFF files get none, because ffmpeg's TIFF reader would then fail on
- * unknown tags such as the orientation.
+ * Returns the arguments that make reading strict. TIFF files get none, because a strict reader would fail on unknown
+ * tags such as the orientation.
  */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
@@ -56,7 +56,7 @@ const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg and returns its messages. @throws FilmError that names the unreadable input */
+/** Runs ffmpeg and returns its messages. @throws FilmError, which names the input if that is unreadable */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -89,8 +89,8 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
 }
 
 /**
- * ffmpeg stops before the packet that would exceed the size limit. Therefore, a result this close to the limit is
- * incomplete.
+ * A result this close to the size limit is incomplete, because ffmpeg stops before the packet that would exceed the
+ * limit.
  */
 const SLACK_BYTES = 4096;
 
@@ -131,7 +131,10 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 
 const BEGIN_BYTES = 65_536;
 
-/** Replaces WAV files without a size, and MP3 files with ID3 tags between frames, with corrected copies. */
+/**
+ * Replaces some inputs with corrected copies: WAV files whose header states no size, and MP3 files with ID3 tags
+ * between frames.
+ */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
   folder: string,
@@ -174,7 +177,7 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
 }
 
 /**
- * Stray ID3 tags are not removed from MP3 files larger than this. An MP3 of the maximum length stays below this size
+ * Maximum size of an MP3 file from which stray ID3 tags are removed. An MP3 of the maximum length is smaller than this
  * even at the highest bit rate.
  */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;

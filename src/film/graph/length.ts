@@ -8,7 +8,7 @@ export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** Differences below this many seconds are due to rounding. */
+/** Durations that differ by less than this many seconds are treated as equal. */
 export const ALIKE_SECONDS = 0.05;
 
 /** An option for steps whose input is a film with audio. */

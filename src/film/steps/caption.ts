@@ -16,7 +16,7 @@ import { pixelsOf, wholeFilter } from "../graph/frame.ts";
 import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, picturesOf, soundOf } from "../graph/output.ts";
 
-/** A spoken line, with the time at which it is spoken. */
+/** A spoken line to show as captions. */
 export interface SpokenLine {
   readonly text: OrValue<string>;
   /** Audio of this line. Default: the film's own audio, which must contain the lines in order. */

@@ -32,7 +32,7 @@ import {
 import { type EndsOf, foreseenLength, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 
-/** Options for `join`. */
+/** Size of the film. Default: the first clip's size or, if `format` is set, the length of the clip's shorter side. */
 export interface JoinOptions extends StepFields, LengthOption {
   /** Size of the film. Default: the first clip's size or, with `format`, its shorter side. */
   readonly size?: Size;
@@ -194,7 +194,7 @@ interface JoinGraph {
 const HELD_FRAMES = 12;
 
 /**
- * Builds the filter graph that joins the clips. Computes all lengths in frames of the whole film, so that video and
+ * Builds the filter graph that joins the clips. Computes all times in frames of the joined film, so that video and
  * audio do not drift apart.
  */
 function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
@@ -253,8 +253,8 @@ function pictures(
 }
 
 /**
- * Returns a filter that slowly zooms into an image. It zooms at twice the size, because slow movement in whole pixels
- * would look shaky.
+ * Returns a filter that slowly zooms into an image. The image is doubled in size first, because slow movement in whole
+ * pixels would look shaky.
  */
 function zoomFilter(
   { width, height }: Pixels,

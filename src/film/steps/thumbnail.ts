@@ -14,7 +14,10 @@ export interface ThumbnailOptions extends StepFields {
   readonly at?: OrValue<number>;
   /** Size of the image. Default: the film's size. */
   readonly size?: Size;
-  /** Aspect ratio of the image. Default: the film's, or 16:9 with a size such as `720p`. */
+  /**
+   * Aspect ratio of the image. Default: that of the film or of `size`; 16:9 if `size` is only a resolution such as
+   * `720p`.
+   */
   readonly format?: Format;
   /** How the frame fills an image with a different aspect ratio. Default `crop`. */
   readonly fit?: Fit;

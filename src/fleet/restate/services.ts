@@ -58,8 +58,9 @@ export function namesOf(name: string) {
 class TriedAgain extends Error {}
 
 /**
- * `runs` executes one slice of a run at a time, `wakes` stores when the next slice is due, and `local` runs local
- * functions. If a new version changes the order of operations in a handler, rename the services.
+ * Defines the Restate services. `runs` executes one slice of a run at a time, `wakes` stores when the next slice is
+ * due, and `local` runs local functions. If a new version changes the order of operations in a handler, rename the
+ * services.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -76,7 +77,10 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** Starts a turn. Returns how many slices of the run have failed in a row, or null if `turn` is obsolete. */
+      /**
+       * Starts the pending slice that `turn` identifies. Returns how many slices of the run have failed in a row, or
+       * null if `turn` is obsolete.
+       */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {

@@ -3,8 +3,8 @@ import { sendResponse } from "../../core/kit/http.ts";
 
 export interface BodyLimits {
   /**
-   * Maximum size of a body. It exceeds the limit for webhooks, so that the webhook receiver itself refuses large
-   * webhooks.
+   * Maximum size of a body in bytes. It is larger than the limit for webhooks, so that the webhook receiver can refuse
+   * large webhooks itself.
    */
   readonly mostBytes: number;
   /**

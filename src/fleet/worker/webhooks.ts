@@ -9,8 +9,8 @@ export interface WebhookReceiverOptions
   /** The Showrunner whose client provides the signing key and whose journal gets the messages. */
   readonly show: Showrunner;
   /**
-   * The engine that immediately wakes the run to which a delivery belongs. Without it, the process that executes the
-   * run finds the message in the journal within seconds.
+   * The engine, which wakes a run as soon as a delivery about one of its jobs arrives. Without it, the process that
+   * executes the run notices the delivery within seconds.
    */
   readonly engine?: Pick<Engine, "wake"> | undefined;
   /** Called with the outcome of each genuine delivery about a job. */
@@ -21,13 +21,13 @@ export interface WebhookReceiverOptions
   readonly onNews?: ((message: string) => void) | undefined;
 }
 
-/** A webhook may arrive before its job is recorded, so the job is looked up again after this delay. */
+/** Delay before a webhook's job is looked up again, because the webhook may arrive before the job is recorded. */
 const AGAIN_MS = 2_000;
 
 /**
- * Creates a Fetch-style handler for the webhooks of all runs in the journal. Any process can use this handler, which
- * responds like `createWebhookHandler`. Each genuine delivery about a job adds one hint to the inbox of its run. The
- * run then reads the job's state from the service.
+ * Creates a Fetch-style handler for the webhooks of all runs in the journal. It works in any process and sends the same
+ * responses as a handler from `createWebhookHandler`. Each genuine delivery about a job adds one hint to the inbox of
+ * its run. The run then reads the job's state from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, onNews, ...checks } = options;

@@ -4,7 +4,7 @@ import type { Engine } from "./engine.ts";
 
 /** Options for `startWorker`. */
 export interface WorkerOptions {
-  /** A Showrunner that uses the journal that all workers share. */
+  /** A Showrunner that uses the journal shared by all workers. */
   readonly show: Showrunner;
   /** The engine that gives work to this process. All workers use the same kind of engine. */
   readonly engine: Engine;
@@ -58,13 +58,13 @@ export interface Worker {
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** A wake that is overdue by this long is considered lost: its sender may have died or had no engine. */
+/** A wake that is overdue by this long, in milliseconds, is considered lost. */
 const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
 /**
- * On startup, a worker also takes runs that become due within this time. They may be waiting for local work that died
- * with another process.
+ * How far ahead a worker looks for due runs on startup, because they may be waiting for local work that died with
+ * another process.
  */
 const ORPHANED_MS = 15 * 60_000;
 

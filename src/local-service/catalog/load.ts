@@ -14,7 +14,7 @@ import { type CatalogEntry, type ModelDefinition, type ModelState, OUTPUT_SCHEMA
 const localPart = z.strictObject({
   /** Dollars per job. Default: the family's price, or else an estimate from modality and input. */
   price_usd: z.number().min(0).optional(),
-  /** Why the price of a job is not known in advance. Default: it is known. */
+  /** Set if the price of a job is not known in advance. States why. */
   unquotable: z.string().optional(),
   /** Retires the model: requests for it get 410 GONE. The value is the id of the successor, or null. */
   replaced_by: z.string().nullable().optional(),
@@ -99,7 +99,7 @@ export interface Offered {
 }
 
 /**
- * Loads models from a file or an array, or the built-in models for null.
+ * Loads models from a file or an array. If `catalog` is null, returns the built-in models.
  * @throws LocalServiceError `CATALOG_INVALID` if the catalog is not a list of models
  */
 export function loadCatalog(

@@ -78,7 +78,7 @@ function pattern(source: string | undefined): RegExp | null {
 type JobSubject = Pick<JobRow, "model" | "prompt">;
 
 export interface StreamFault {
-  /** Time between events, in real milliseconds. */
+  /** Time between events, in milliseconds of real time, not of the service's clock. */
   readonly delayMs: number;
   readonly cutAfter: number | null;
   readonly clean: boolean;

@@ -58,7 +58,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
 const faultRule = z.discriminatedUnion("kind", [
-  /** Waits `delay_ms` real milliseconds before the request is handled. */
+  /** Waits `delay_ms` milliseconds of real time before the request is handled. */
   rule("delay", { delay_ms: ms }),
   /** Cuts the connection, either before the request is handled or afterward, so that only the response is lost. */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
@@ -77,7 +77,7 @@ const faultRule = z.discriminatedUnion("kind", [
   rule("truncate_download", { bytes: count.default(1) }),
   /** The job fails and is refunded. `param` and `category` state what moderation rejected. In a chat, the code `CANCELLED` becomes `client_abort`, and `DEADLINE_EXCEEDED` becomes `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
-  /** The outputs at the positions in `outputs`, counted from 0, fail. Their share of the price is refunded. */
+  /** Fails the outputs at the positions in `outputs`, counted from 0, and refunds their share of the price. */
   rule("fail_output", {
     outputs: z.array(count).max(100).default([0]),
     code: z.enum(codes).default("INTERNAL"),

@@ -51,8 +51,8 @@ export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict
 }
 
 /**
- * The credential that an endpoint needs: one with the given scope, a key but no token (`"key"`), any key or token
- * (`"credential"`), or none (`"public"`).
+ * The credential that an endpoint needs: one with the given scope, a key rather than a token (`"key"`), any key or
+ * token (`"credential"`), or none (`"public"`).
  */
 export type Access = Scope | "key" | "credential" | "public";
 
@@ -61,7 +61,7 @@ export interface Endpoint {
   /** Path under `/v3`, such as `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** The credential is optional, but it is verified if one is sent. */
+  /** True if the credential is optional. A credential that is sent is still verified. */
   readonly isOpen?: true;
   readonly maxBodyBytes?: number;
   /** Set if the endpoint's error responses are converted with `asChatError`. */

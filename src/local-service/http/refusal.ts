@@ -38,7 +38,7 @@ export interface Billing {
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Set only in errors from language models. */
+  /** Kind of error, such as `rate_limit_error`. Set only in errors from language models. */
   readonly type?: string;
   readonly retryable: boolean;
   readonly retry_after?: number;

@@ -119,7 +119,7 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
 }
 
 const EVENTS_PER_READ = 200;
-/** Clients reconnect after this time if a stream ends before its job. */
+/** How long clients wait before they reconnect to a stream that ended before the job did, in milliseconds. */
 const RETRY_MS = 1000;
 
 /**

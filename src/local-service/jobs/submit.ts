@@ -135,7 +135,10 @@ export function submitHandler(service: ServiceContext) {
     };
   }
 
-  /** Checks that the wallet can pay, even if the idempotency key is known. Used for the fault `funds_before_keys`. */
+  /**
+   * Checks that the wallet can pay for a request whose idempotency key is already known. Used for the fault
+   * `funds_before_keys`.
+   */
   function assertFunded(owner: Owner, modelId: string, body: SubmitBody): void {
     const model = catalog.use(modelId);
     const price = model.priceMicros(prepare(model, structuredClone(body.input), owner, body.problems));

@@ -14,7 +14,7 @@ export interface FoundMedia extends MeasuredMedia {
   readonly sizeBytes: number;
   /** Why the file cannot be decoded, or null if it can. */
   readonly fault: string | null;
-  /** The job that produced the media, or null for an upload. */
+  /** Sequence number of the job that produced the media, or null for an upload. */
   readonly sourceSeq: number | null;
 }
 

@@ -61,10 +61,7 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
   return file.bytesWritten;
 }
 
-/**
- * Returns the handler for uploads. It stores a file even if the file cannot be decoded. A job that reads such a file
- * fails.
- */
+/** Returns the handler for uploads. It also stores files that cannot be decoded, but jobs that read them fail. */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
 

@@ -69,7 +69,7 @@ export class Cleaner {
   }
 }
 
-/** Removes output URLs, which are secret and differ each time a job is read. */
+/** Replaces output URLs, which are secret and differ each time a job is read, and clears the trace id. */
 function withoutOutputUrls(answer: Json): Json {
   const { outputs, trace_id } = answer;
   const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };

@@ -72,7 +72,7 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Requests that differ only in these fields are treated as equal. */
+/** Fields that are ignored when requests are compared. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
 /** Values that are nested deeper than this are left unchanged. */

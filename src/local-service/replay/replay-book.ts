@@ -168,7 +168,7 @@ type ReplaySpeed = "fast" | "real";
 
 interface RecordedJob {
   readonly jobId: string;
-  /** Recorded responses about the job, except the one that accepted it. */
+  /** Recorded responses about the job, except the response to its submission. */
   readonly answers: readonly RecordedAnswer[];
   readonly ids: ReadonlySet<string>;
 }

@@ -41,7 +41,7 @@ export function withReplay(faults: Interceptor, replay: ReturnType<typeof openRe
   };
 }
 
-/** Answers requests from a recording. Leaves uploads, keys and webhooks to the local service. */
+/** Answers requests with the responses of a recording. Leaves uploads, keys and webhooks to the local service. */
 class Replayer {
   readonly #replay: NonNullable<NormalOptions["replay"]>;
   readonly #service: ServiceContext;
@@ -59,7 +59,7 @@ class Replayer {
   }
 
   /**
-   * Answers a request from the recording. Returns null if the local service must handle the request.
+   * Answers a request with a recorded response. Returns null if the local service must handle the request.
    * @throws Refusal if no response is recorded
    */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {

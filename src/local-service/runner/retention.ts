@@ -11,8 +11,8 @@ const BATCH = 200;
 const UPLOAD_GRACE_MS = DAY_MS;
 
 /**
- * Name under which the clock's offset is stored: the service's time minus the machine's time. It is stored so that time
- * never runs backwards.
+ * Key of the stored clock offset, which is the service's time minus the machine's time. Storing it keeps the service's
+ * time from running backwards after a restart.
  */
 export const CLOCK_OFFSET = "clock_offset_ms";
 

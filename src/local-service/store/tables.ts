@@ -44,7 +44,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** Parts of the SQL query for each grouping: the expression of the key, and the clause that ends the query. */
+/** For each grouping of the usage, the SQL expression for the key and the clause that ends the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -161,7 +161,10 @@ export function countJobs(db: Statements) {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** Query for a workspace's transactions. If their times are equal, funds come first and refunds last. */
+/**
+ * Query for a workspace's transactions, newest first. At equal times, refunds count as the newest and funds as the
+ * oldest.
+ */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs

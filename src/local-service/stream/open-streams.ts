@@ -20,7 +20,7 @@ function frame(event: "status" | "log", id: string, data: unknown): string {
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
 /**
- * Formats a job's status as a frame. Its id states the last event before the frame, and whether the frame ends the
+ * Formats a job's status as a frame, whose id encodes the last event before the frame and whether the frame ends the
  * stream.
  */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>

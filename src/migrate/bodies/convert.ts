@@ -177,7 +177,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Fills in the job's input, and adds jobs that must run first to `before`. */
+/** Fills in the job's input. Adds jobs that have to run before this one to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const { type } = job.body;
   if (type === "video" || type === "motion_control") return fillVideo(job, before);

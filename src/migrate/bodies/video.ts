@@ -22,8 +22,8 @@ export function fillVideoInputs(job: Job): number | null {
 }
 
 /**
- * Fills in the shots, or only the prompt if there are no shots that the model accepts. Returns the shots' total
- * duration, or null without shots.
+ * Fills in the shots and returns their total duration. If there are no shots, or the model does not accept them, fills
+ * in only the prompt and returns null.
  */
 function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");

@@ -173,8 +173,8 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
 }
 
 /**
- * Returns the quality level that shares the most words with `words`; null if none shares any. Levels with a word that
- * the slug does not contain are ignored.
+ * Returns the quality level that shares the most words with `words`; null if none shares any. Ignores levels with a
+ * word that the requested model's name does not contain.
  */
 function levelNamed(
   qualities: readonly string[],

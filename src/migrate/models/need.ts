@@ -53,7 +53,7 @@ export interface Need {
   /** Optional slots. Models that accept more of them are preferred. */
   readonly also: readonly Slot[];
   /**
-   * Set for a fallback that keeps the body's video as an input: any model with the required slots meets the need,
+   * Set for a fallback that keeps the body's video as an input. Any model with the required slots meets this need,
    * except an upscaler.
    */
   readonly isLoose?: true;

@@ -28,7 +28,7 @@ interface EstimateOptions {
   readonly pipeline: Pipeline;
   /** Name of the service in the report: its address, or "the local service". */
   readonly service: string;
-  /** A value for every input of the pipeline. Use samples for values that do not exist yet. */
+  /** A value for every input of the pipeline. For values that do not exist yet, use {@link sampleInput}. */
   readonly input: unknown;
   /** Maximum number of jobs to price. For larger pipelines, use `showrunner plan`. Default: 2,000. */
   readonly maxJobs?: number | undefined;

@@ -59,7 +59,10 @@ export interface VerifyOptions {
 
 type Kind = VerificationReport["expected"][number]["kind"];
 
-/** Runs the migrated pipeline on a service where runs cost nothing, and compares the result with the v2 bodies. */
+/**
+ * Runs the migrated pipeline with `runner`, whose service must charge nothing, and compares the result with the v2
+ * bodies.
+ */
 export async function verifyMigration(
   migration: Migration,
   runner: Runner,

@@ -104,7 +104,7 @@ function badLine(bytes: Buffer): number {
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** Accepted losses, identified by the `answer.key` of their decisions. */
+  /** Media, prompts, shots and voices that may be left out, each identified by the `answer.key` of its decision. */
   readonly leaveOut: readonly string[];
 }
 

@@ -37,7 +37,10 @@ export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): stri
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
 
-/** Returns media, prompts, shots and voices of migrated bodies that no step uses, each as `body 3: field: why`. */
+/**
+ * Returns the media, prompts, shots and voices that migrated bodies contain but no step uses. Each is formatted as
+ * `body 3: field: why`.
+ */
 export function lossesOf({ bodies }: Pick<MigrationReport, "bodies">): readonly string[] {
   const migrated = bodies.filter(({ status }) => status === "migrated");
   return migrated.flatMap(({ at, fields }) =>
@@ -87,7 +90,7 @@ export interface BodyReport {
   readonly status: "migrated" | "asset" | "open" | "refused";
   /** Names of the body's steps, in execution order. */
   readonly steps: readonly string[];
-  /** Names of the steps that produce the outputs of v2. */
+  /** Names of the steps that produce the body's outputs, one for each variation. */
   readonly outputs: readonly string[];
   /** The outputs that v2 would have returned. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
@@ -141,7 +144,7 @@ export interface MigrationReport {
   readonly inputs: readonly PipelineInput[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
-  /** Parts of the document that are not bodies, such as wait nodes in a flow. */
+  /** Parts of the document that are not request bodies, such as wait nodes in a flow. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
   /** Prices of the jobs. Null until `estimateMigration` has run. */
   readonly price: PriceReport | null;
@@ -168,7 +171,7 @@ export interface PriceReport {
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Maximum total price. Equal to `min` if every job has a known price; otherwise null. */
+  /** Maximum total price. Null if any job's price is unknown; otherwise the same as `min`. */
   readonly max: string | null;
   readonly why: string | null;
 }

@@ -49,13 +49,15 @@ export interface Runs {
   kept(key: string): Promise<FollowedRun | null>;
   /** Removes the stored key. The run itself continues. */
   forget(key: string): void;
-  /** Returns a run by its id. */
+  /** Follows a run by its id. */
   follow(id: string): FollowedRun;
   /** Lists runs, newest first. @throws RequestError */
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** What is stored for a key. While the run's id is unknown, this is the request, so that it can be sent again. */
+/**
+ * What is stored for a run's key: the run's id or, while the id is unknown, the request, so that it can be sent again.
+ */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */

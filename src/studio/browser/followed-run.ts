@@ -73,7 +73,7 @@ export interface FollowedRun {
   done(options?: { readonly orPaused?: boolean }): Promise<CallerDocument>;
   /** Sends a decision on a waiting step. @throws RequestError */
   decide(decision: Decision): Promise<void>;
-  /** Submits no more jobs, but still collects the results of submitted jobs. @throws RequestError */
+  /** Stops the run. The results of jobs that were already submitted are still collected. @throws RequestError */
   stop(): Promise<void>;
 }
 

@@ -81,7 +81,7 @@ export function documentOf(
   });
 }
 
-/** Minimum lifetime of a file's address. A new address would restart players. */
+/** Minimum lifetime of a file's address, and how often it changes. Each change restarts players. */
 const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

@@ -30,8 +30,8 @@ export interface Caller {
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Maximum total cost of the caller's runs, in US dollars as a decimal string. Callers with the same first tag share
-   * it. Default: each run is limited only by its accepted quote, and nothing limits the caller's runs together.
+   * Maximum total cost of the caller's runs, in US dollars as a decimal string. Shared by callers with the same first
+   * tag. Default: no limit besides each run's accepted quote.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can make decisions in runs. Default: true. */

@@ -11,7 +11,8 @@ import { inTurn, keepFile, type Refusal, Shares } from "../served/index.ts";
 /** How often to search for expired files. Files that a dead process left behind are removed once they are this old. */
 const SWEEP_MS = HOUR_MS;
 /**
- * How long to wait after removing a file before removing its copies, because a copy may still be made in the meantime.
+ * Delay in milliseconds between removing a file and removing its copies, because a copy may still be made in the
+ * meantime.
  */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
@@ -20,8 +21,8 @@ const FILE_BYTES = 12 * 1024;
 
 interface Parts {
   /**
-   * Folder that contains the files as `OWNER/SHA256/NAME`. Empty files beside each file mark the requests, quotes and
-   * runs that still need it.
+   * Folder that contains the files as `OWNER/SHA256/NAME`. The requests, quotes and runs that still need a file are
+   * marked by empty files beside it.
    */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
@@ -48,7 +49,7 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed, if the media store may still have a copy of it; otherwise null. */
+  /** When the file was removed. Null unless the media store may still have a copy of it. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
@@ -219,7 +220,7 @@ export class SentFiles {
   }
 
   /**
-   * Updates how much of the storage limit a file takes up. Updates run one at a time, so that the last one sees all
+   * Updates the storage that a file counts toward the limit. Updates run one at a time, so that the last one sees all
    * changes.
    */
   #count(owner: string, sha256: string): Promise<void> {
@@ -289,7 +290,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks the file as in use, so that no process removes its folder. */
+/** Creates the folder and marks it as in use by the request, so that no process removes it. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
@@ -302,7 +303,7 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** Returns whether the removal is so old that its process must have died. */
+/** Returns true if the marker file of a removal is so old that the process that created it must have died. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;

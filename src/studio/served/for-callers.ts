@@ -60,7 +60,7 @@ export function cutShort(): Refusal {
   return badRequest("The body was cut short.");
 }
 
-/** Logs an error under a reference that callers also receive. */
+/** Logs an error with the reference that the caller receives. */
 export type Report = (error: unknown, reference: string) => void;
 
 /** Writes one line per error, without secrets or control characters. */

@@ -33,7 +33,7 @@ export function routeOf<Call>(routes: readonly Route<Call>[], { method, path }: 
   throw notFound("This address");
 }
 
-/** Matches a path against a pattern, and returns the parameters or null. Their decoded values may contain slashes. */
+/** Matches a path against a pattern. Returns the decoded parameters, which may contain slashes, or null. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");

@@ -49,7 +49,7 @@ interface Verdict extends NonNullable<Parameters<Showrunner["approve"]>[2]> {
   readonly pick?: number | undefined;
 }
 
-/** Reads a decision from a request body. Even a `value` of null replaces the value shown. */
+/** Reads a decision from a request body. A `value`, even null, replaces the value that was shown to the person. */
 export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boolean): Verdict {
   const note = optionalText(body, "note", 2000);
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };

@@ -1,7 +1,7 @@
 import { BusyRefusal } from "./for-callers.ts";
 
 interface Limits {
-  /** Maximum for one owner. Default: none. */
+  /** Maximum for one owner. Default: no limit. */
   readonly each?: number;
   readonly all: number;
   readonly retryAfterS: number;
@@ -23,7 +23,9 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** Takes an amount for an owner. @throws Refusal 429 if this owner has too much, 503 if too little is left */
+  /**
+   * Reserves an amount for an owner. @throws Refusal 429 if the owner would exceed its share, 503 if too little is left
+   */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;

@@ -59,7 +59,7 @@ const completion = z
     }),
   );
 
-/** Requests a chat completion. The request is charged, so it is never repeated if its response is lost. */
+/** Requests a chat completion. It is not sent again if the response is lost, because it may have been charged. */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
 }
@@ -111,7 +111,10 @@ const chunk = z
     };
   });
 
-/** Streams a chat completion in chunks. The request is charged, so it is never repeated once it has been sent. */
+/**
+ * Streams a chat completion in chunks. If the stream breaks, the request is not repeated, because it may have been
+ * charged.
+ */
 export async function* chatStream(
   context: HttpContext,
   requested: ChatRequest,

@@ -163,7 +163,7 @@ function judge(
   return { unknown, error, mayRepeat };
 }
 
-/** Verdicts on a first submission that prove that it created no job. */
+/** Verdicts that prove that a first submission created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",

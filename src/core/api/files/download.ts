@@ -30,13 +30,13 @@ export type DownloadSource =
       readonly outputIndex: number;
       /** The output's asset id. It identifies the output even if the order of the outputs changes. */
       readonly assetId?: string | null | undefined;
-      /** The URL of the output, if you have already read the job. */
+      /** The output's URL, if you already have it. */
       readonly url?: string | null | undefined;
       /** When `url` was read, in epoch milliseconds. Default: now. */
       readonly readAt?: number | undefined;
     };
 
-/** Download URLs are valid for an hour. The client renews them slightly earlier. */
+/** How long a download URL is used before the client renews it. The service's URLs are valid for an hour. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */

@@ -53,7 +53,7 @@ interface Hints {
   /** True if webhooks are expected. The follow strategy `auto` then waits for them. */
   readonly fed: boolean;
   feed(): void;
-  /** Notifies the job's followers of a webhook. If there are none, the next follower is notified. */
+  /** Notifies the job's followers of a webhook. If nobody follows the job yet, its next follower is notified. */
   notify(jobId: string): void;
   /**
    * Calls `heard` for each of the job's webhooks, including one that arrived earlier. Returns a function that stops

@@ -120,7 +120,7 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** How many milliseconds after its estimated end to poll a job. Jobs usually end slightly later than estimated. */
+/** Milliseconds after a job's estimated end at which to poll it. Jobs usually end slightly later than estimated. */
 const marginMs = 500;
 const firstDelayMs = 3_000;
 /**

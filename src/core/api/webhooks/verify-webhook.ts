@@ -69,7 +69,9 @@ interface Delivered {
   readonly brand: string;
 }
 
-/** Reports that a job has ended. Read the job for its true state, because `job` may be outdated. */
+/**
+ * A webhook event that reports the end of a job. Fetch the job for its current state, because `job` may be outdated.
+ */
 export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
 }

@@ -74,8 +74,8 @@ interface CompileOptions {
 }
 
 /**
- * Compiles a schema that `prepareSchema` has prepared. Throws {@link TookTooLong} if this takes too long, and so does
- * the returned function if a check takes too long.
+ * Compiles a schema that `prepareSchema` has prepared. Compiling and each check with the returned function throw {@link
+ * TookTooLong} if they take too long.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;

@@ -57,8 +57,8 @@ export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 
 export interface ChatMethod {
   /**
-   * Adds a request to a chat model. It runs at least once: chats have no idempotency key, so after a crash at the wrong
-   * moment you may pay for a second answer. Requires a `maxCost`, here or for the run.
+   * Adds a request to a chat model. Chats have no idempotency key, so after a crash at the wrong moment you may pay for
+   * a second answer. Requires a `maxCost`, here or for the run.
    */
   <S extends z.ZodType | undefined = undefined>(
     name: string,

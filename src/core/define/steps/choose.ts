@@ -151,7 +151,7 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** The kind that all compared results share. Results of unknown kind are ignored. */
+/** The kinds of the compared results. `unknown` is included only if no kind is known. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
 /** The handle of the chosen result, or an error message as a type if the results are of several kinds. */
@@ -238,7 +238,7 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** A result that can replace the first option's result: one of the same kind. An unknown kind fits every kind. */
+/** A result of the same kind as `H`. An unknown kind fits every kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 

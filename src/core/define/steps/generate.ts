@@ -21,7 +21,7 @@ export interface GenerateImage extends ProviderOptions {
   readonly size?: `${number}x${number}` | undefined;
   readonly aspectRatio?: `${number}:${number}` | undefined;
   readonly seed?: number | undefined;
-  /** Images to be edited or varied. */
+  /** Images to edit or to make variations of. */
   readonly files?: MediaList<"image"> | undefined;
   readonly mask?: Media<"image"> | undefined;
 }
@@ -82,9 +82,8 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 
 export interface GenerateMethod {
   /**
-   * Adds a request to another provider's model. The model is any AI SDK model that implements specification v4, such as
-   * `fal.image("…")` from `@ai-sdk/fal`. The input takes the call options of that specification. The plan states how
-   * Showrunner avoids paying for the request twice.
+   * Adds a request to another provider's model. `model` can be any AI SDK model that implements specification v4, such
+   * as `fal.image("…")` from `@ai-sdk/fal`. `input` takes the call options of that specification.
    */
   <R extends Moderated = undefined>(
     name: string,

@@ -20,7 +20,7 @@ interface Includable<S extends z.ZodType, R, M> {
 }
 
 export interface IncludeMethod<M> {
-  /** Adds the steps of another pipeline, named `<name>/…`. Returns the return value of that pipeline. */
+  /** Adds another pipeline's steps as `<name>/…` and returns what its `build` returns. */
   <S extends z.ZodType, R extends Returns>(
     name: string,
     pipeline: Includable<S, R, M>,
@@ -29,7 +29,7 @@ export interface IncludeMethod<M> {
   ): R;
 }
 
-/** The maximum nesting. Deeper nesting means that a pipeline includes itself. */
+/** Maximum nesting depth, which stops a pipeline that includes itself. */
 const MAX_DEPTH = 20;
 
 export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): IncludeMethod<M> {

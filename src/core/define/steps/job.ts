@@ -184,8 +184,8 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   /** Checks whether this machine has what the inspector needs, before anything is paid for. */
   readonly requires?: Requirement | undefined;
   /**
-   * Adds steps that inspect the output, in which case the inspector function is not called. Use it for inspections that
-   * cost money.
+   * Adds steps that inspect the output. The inspector function is then not called. Use this for inspections that cost
+   * money.
    */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
@@ -208,7 +208,7 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-/** Options for inspecting a job's output with `I`, an inspector that fits the model's kind of output. */
+/** Options for inspecting a job's output. `I` is the type of the inspectors that fit the model's output. */
 export interface AcceptOptions<I extends AnyInspector> {
   /**
    * Inspects the output before any step that uses it begins. Default: no inspection. Cannot be combined with `revise`.
@@ -243,8 +243,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Returns an inspection's reasons for rejecting an output; empty if it accepts the output. `name` is the option that
- * contains the inspecting function.
+ * Returns the reasons why an inspection rejected an output; empty if it accepted the output. `name` is the name of the
+ * option, for error messages.
  */
 export function reasonsIn(found: unknown, name: string): readonly string[] {
   if (found === null || found === undefined) return [];
@@ -319,8 +319,8 @@ function inspectorOf(read: OptionReader): Inspector {
 }
 
 /**
- * Returns an attempt's input and its seed, which differs between attempts. The first attempt keeps its input unchanged,
- * so that an earlier result can be reused.
+ * Returns an attempt's input and seed. Later attempts get a seed of their own; the first keeps its input unchanged, so
+ * that an earlier result can be reused.
  */
 function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
   if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))

@@ -21,9 +21,9 @@ export interface WorkOptions extends StepOptions {
   /** Maximum number of attempts. Default 1. A paid step is also retried after temporary failures that cost nothing. */
   readonly attempts?: number | undefined;
   /**
-   * What happens if this step fails: `continue` skips the steps that use it, and `failFast` stops the run. With
-   * `quorum(n)`, this step starts once all steps that it uses have ended and at least n of their results exist.
-   * Default: the pipeline's policy.
+   * What happens if this step fails: `continue` skips the steps that use it, and `failFast` stops the run. `quorum(n)`
+   * applies to the steps that this step uses: this step starts once all of them have ended and at least n of their
+   * results exist. Default: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**

@@ -17,9 +17,9 @@ export interface Rewriting {
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
-   * With `"rewrite"`, if moderation refuses the prompt, a chat model tones it down, and the step is tried once more.
-   * The returned handle then refers to `<name>/pick`, which chooses between `<name>/1/first` and `<name>/2/again`.
-   * Default `"fail"`.
+   * What happens if moderation refuses the prompt. Default `"fail"`. With `"rewrite"`, a chat model tones the prompt
+   * down, and the step is tried once more. The returned handle then refers to `<name>/pick`, which chooses between
+   * `<name>/1/first` and `<name>/2/again`.
    */
   readonly onModerated?: R;
   /** The chat model that rewrites a prompt after moderation refuses it. Required with `onModerated: "rewrite"`. */
@@ -49,7 +49,7 @@ interface Rewritten {
   add(part: Recorder, step: { readonly path: string; readonly input: DraftJson; readonly policy: StepPolicy }): void;
 }
 
-/** Adds the step twice: as written, and with a milder prompt in case moderation refuses the first one. */
+/** Adds the step twice: as written, and with a milder prompt that is used if moderation refuses the original. */
 export function addRewriting(recorder: Recorder, name: string, step: Rewritten, read: OptionReader): Handle {
   const { input, policy, yields } = step;
   const part = recorder.part(name);

@@ -89,7 +89,7 @@ export interface AdoptionCandidate extends JobSummary {
   readonly match: JobMatch;
 }
 
-/** A step whose request was never answered, with the facts that a person needs to decide what happened. */
+/** A step whose request was never answered, with the facts that a person needs to resolve it. */
 export interface UnresolvedStep {
   readonly step: string;
   readonly attempt: number;

@@ -49,18 +49,15 @@ export interface RerunScope {
    * jobs.
    */
   readonly seenThroughFirst: readonly string[];
-  /**
-   * The steps in `seenThroughFirst` whose request was never answered, each with the amount reserved. The run first
-   * looks for their jobs on the service.
-   */
+  /** The steps in `seenThroughFirst` whose request got no response, each with the amount reserved in micro-dollars. */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
 /** What `resume` would run again for its `rerun` option, and at what price. */
 export interface RerunQuote extends RerunScope {
   /**
-   * Unfinished rerun requests that include some of these steps. `resume` continues these requests and reruns no step
-   * twice.
+   * Unfinished rerun requests that include some of the stale steps. `resume` continues these requests and reruns no
+   * step twice.
    */
   readonly inProgress: readonly RerunRequest[];
 }
@@ -69,11 +66,11 @@ export interface RerunQuote extends RerunScope {
 export interface Drift extends PlanDiff, RerunQuote {
   /** Paths of the steps that would run again, including all dependent steps, in plan order. */
   readonly stale: readonly string[];
-  /** True if the code makes the same requests and returns the same results as the run's plan. */
+  /** True if the code's plan makes the same requests and returns the same results as the run's plan. */
   readonly isSame: boolean;
   /**
-   * Other steps that would keep the text from before the edit, such as captions of a spoken line. If one of them is a
-   * local function, `resume` refuses the edit unless `everywhere` is set.
+   * Other steps that would still contain the old text after the edit, such as captions of a spoken line. If one of them
+   * is a local function, `resume` refuses the edit unless `everywhere` is set.
    */
   readonly sameText: readonly SameText[];
 }

@@ -110,7 +110,7 @@ function typeNamed(value: Json | undefined): string {
 export interface Redo {
   /** The edits that the steps' `revise` functions returned; absent if there are none. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
-  /** Steps to rerun unchanged; absent if there are edits. */
+  /** Steps to rerun without edits; absent if there are edits. */
   readonly rerun?: readonly string[];
   readonly note?: string;
 }

@@ -112,8 +112,8 @@ function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
 }
 
 /**
- * Checks and prices the changes without changing the run; an accepted quote is marked as used. Returns null if nothing
- * changes.
+ * Checks and prices the changes, and marks an accepted quote as used, but does not change the run. Returns null if
+ * nothing changes.
  */
 export async function revise(
   state: RunState,

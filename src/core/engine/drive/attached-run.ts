@@ -15,7 +15,7 @@ export interface AttachedParts {
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
   takeOver(): Promise<RunHandle>;
-  /** Returns true if a paused run should continue, to apply new limits or to wait for late work again. */
+  /** Returns true if a paused run should continue, to apply new limits or to wait for late requests again. */
   continues(state: RunState): boolean;
 }
 

@@ -14,7 +14,7 @@ export interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
   readonly wakeAt: number | null;
-  /** When to poll for late work again if the run is otherwise idle; null if there is no late work. */
+  /** When to poll again for late requests if the run is otherwise idle; null if there are none. */
   readonly lateAt: number | null;
 }
 

@@ -15,10 +15,7 @@ import type { SpendingMemo, SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/**
- * A plan and its steps, most urgent first. The longer the chain of steps that begins with a step, the more urgent it
- * is.
- */
+/** A plan and its steps, most urgent first: those that start the longest chains of steps. */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -75,7 +72,7 @@ export interface SliceOptions {
   readonly webhooks: boolean;
   /** Aborted when the slice has run long enough and must start nothing new. */
   readonly end: AbortSignal;
-  /** Returns true if the engine must execute the command in a separate job. */
+  /** Returns true if the engine must execute the command as a separate unit of work. */
   readonly isDelegated: (command: Command) => boolean;
   /**
    * Hands a command to the engine, unless the engine already has it. `place` is the number of the run's commands ahead

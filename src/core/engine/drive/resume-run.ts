@@ -27,7 +27,7 @@ export interface Start extends ResumeOptions {
   readonly lastStop?: number | undefined;
   readonly move?: AccountMove | undefined;
   readonly staysPaused?: boolean | undefined;
-  /** If true, a run that ended without waiting for a late job is not resumed to collect that job. */
+  /** If true, a run that gave up waiting for a job is not resumed just to collect that job. */
   readonly leavesGivenUp?: boolean | undefined;
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
@@ -165,10 +165,7 @@ export async function awaitPauseEnd(
   return false;
 }
 
-/**
- * Returns true if a pause is over: for funds, once the balance is sufficient; for a cap, once its next period has
- * started.
- */
+/** Returns true if a paused run can continue: the balance is sufficient, or the next period of the cap has started. */
 export async function isPauseOver(
   pause: PauseState | null,
   {

@@ -33,8 +33,8 @@ export class RunSupervisor {
   }
 
   /**
-   * Returns a handle that executes the run. If this process is already executing the run, returns the existing handle,
-   * unless `how` changes the run.
+   * Returns a handle that executes the run. If this process is already executing the run, returns the existing handle.
+   * If `how` changes the run, returns a new handle that starts after the current execution.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
@@ -86,8 +86,8 @@ export class RunSupervisor {
   }
 
   /**
-   * Executes the run. Starts over if a change is pending, if the run has been resumed in the meantime, or if the reason
-   * for the pause no longer applies.
+   * Executes the run. Starts over if a change is pending, if the run has been resumed in the meantime, or if it paused
+   * for a reason that no longer applies.
    */
   async #drive(
     state: RunState,

@@ -88,9 +88,9 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service reports as expired or no longer lists. If it is reported as expired and its expiry
- * time has passed, it is recorded as gone at once. Otherwise, the download is retried. If the last retry fails too, the
- * output is recorded as gone if it is reported as expired or its expiry time has passed.
+ * Handles an output that the service reports as expired or no longer lists. If the output is reported as expired and
+ * its expiry time has passed, it is recorded as gone. Otherwise, the download is retried, and if the last retry fails
+ * too, one of the two is enough to record the output as gone.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;

@@ -116,8 +116,7 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 type Without = { readonly without: EffectResult };
 
 /**
- * Prepares a request. If this fails, or if the run is stopped in the meantime, returns `{ without }` with the result
- * that ends the effect.
+ * Prepares a request. If that fails or the run is stopped meanwhile, returns the effect's final result as `without`.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,

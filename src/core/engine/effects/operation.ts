@@ -143,7 +143,10 @@ function nextAskMs(ageMs: number): number {
   return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
 }
 
-/** Accepts a reported error only if it persists, because some models report a failed poll as a failed operation. */
+/**
+ * Ends the job with a reported error only if the error persists, because some models report a failed poll as a failed
+ * operation.
+ */
 function doubted(
   command: Operation,
   {

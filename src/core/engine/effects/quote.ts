@@ -66,8 +66,8 @@ function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMi
 }
 
 /**
- * Handles a failed request for a price. If a placeholder may have caused a refusal, the price stays open until the real
- * value is known.
+ * Handles a failed request for a price. If a placeholder may have caused a refusal, the price stays provisional until
+ * the real value is known.
  */
 function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
   if (asked.pending.length > 0 && isRefusal(error)) {

@@ -116,8 +116,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the latest time for sending the request. After that, the service may have forgotten the idempotency key, or
- * the journal must first record that the request is sent again.
+ * Returns the time until which the request may be sent. Later, the service may have forgotten the idempotency key, or
+ * the journal must first record another send.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};

@@ -67,8 +67,8 @@ interface Kept {
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores a provider's outputs. `known` maps the positions of outputs to the media that earlier attempts stored. This
- * call adds the media that it stores.
+ * Stores a provider's outputs. `known` maps the positions of outputs to the media already stored by earlier attempts,
+ * and this call adds its own.
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,

@@ -107,7 +107,7 @@ export function unsentRequest({ step, attempt, mayExist }: ProviderRequest, why:
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
 }
 
-/** Returns what an error proves about the call's first request, which starts the work. */
+/** Decides from an error whether the provider may have started the work. Only the call's first request starts it. */
 function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");

@@ -90,7 +90,7 @@ export type BucketFailure =
   | "damaged"
   | "refused";
 
-/** Media could not be read from, or written to, the shared bucket. Paid results stay on the service meanwhile. */
+/** Media could not be read from, or written to, the shared bucket. Paid results remain on the service. */
 export class MediaBucketError extends ShowrunnerError {
   readonly code = "MEDIA_BUCKET";
   readonly reason: BucketFailure;

@@ -56,7 +56,7 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Number of worker threads. One owner never uses all of them, so that other owners need not wait. */
+/** Number of worker threads. One run or caller never uses all of them, so that others need not wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 const MOST_REMEMBERED = 1_000;

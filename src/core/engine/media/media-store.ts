@@ -22,7 +22,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Response headers for the target of a link. */
+/** Headers to send with content that is fetched through a link. */
 export interface LinkOptions {
   readonly contentType: string;
   readonly disposition: "inline" | "attachment";
@@ -36,8 +36,8 @@ export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
   readonly location: string;
   /**
-   * Copies content into the store unless the store already has an intact copy. If no event refers to the content within
-   * half of {@link GRACE_MS}, `gc` may remove it.
+   * Copies content into the store unless the store already has an intact copy. `gc` may remove the content if no event
+   * refers to it after half of {@link GRACE_MS}.
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;
@@ -90,7 +90,7 @@ export interface ListedMedia extends StoredMedia {
 }
 
 export interface DiscardedMedia extends ListedMedia {
-  /** Identifies this discarded copy. The content alone does not, because it may be discarded more than once. */
+  /** Distinguishes this copy from other discarded copies of the same content. */
   readonly id: string;
 }
 

@@ -157,7 +157,7 @@ export class SpendingWatch {
     this.#failures = failures;
   }
 
-  /** Returns the amounts that the limits still allow. Pass true as `moves` if the wallet's balance may have grown. */
+  /** Returns the amounts that the limits still allow. Set `moves` if the wallet's balance may have grown. */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
@@ -208,8 +208,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns the amount that the limit still allows after it has refused a commit. `submitting`: true if a paid request
-   * of this run is in progress.
+   * Returns how much the limit that refused a commit still allows. `submitting` is true if a paid request of this run
+   * is in progress.
    */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {

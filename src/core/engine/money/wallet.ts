@@ -19,8 +19,8 @@ export interface WalletReading {
 }
 
 /**
- * Reads the wallet's balance. Occasional reads are enough, because the journal records all reservations and charges of
- * the runs.
+ * Reads the wallet's balance and reuses it for up to ten seconds. Between readings, the journal accounts for what the
+ * runs reserve and spend.
  */
 export class Wallet {
   readonly #parts: {
@@ -79,7 +79,7 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** Returns the balance; null if the service reports none. Reads it again if it is below `neededMicros`. */
+  /** Returns the balance; null if the service reports none. A known balance below `neededMicros` is read again. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
@@ -118,8 +118,8 @@ const MOST_ASKED = 20;
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * Returns the event that moves a run to another key or address of its account. Throws if the run has jobs and the
- * service finds none of them with the new key.
+ * Returns the event that records the run's move to another API key or URL of the same account. Throws if the run has
+ * jobs and the service finds none of them with the new key.
  * @throws InvalidOptionError
  */
 export async function accountMove(

@@ -32,7 +32,7 @@ export interface NotifyOptions {
 
 /** Notifications about runs; see docs/notifications.md. */
 export interface Notifications {
-  /** The target, without parts that may be secret; null if there is none. */
+  /** Where notifications are sent, without parts that may be secret; null if no target is set. */
   readonly target: string | null;
   /** Returns the public key that verifies webhooks: 32 bytes in Base64. The key is created on first use. */
   publicKey(): Promise<string>;
@@ -342,7 +342,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** Returns the target. Omits the path of a URL, because the path may be secret. */
+/** Describes the target. Omits the path of a URL, because the path may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }

@@ -85,8 +85,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly idempotencyWindowMs?: number | undefined;
   /**
    * The most that all of this account's runs in this journal may spend and reserve in total, in US dollars as a decimal
-   * string. A request that would exceed this cap is not sent, and its run pauses (`budget`). Runs removed by `gc` no
-   * longer count. Default: the environment variable `SHOWRUNNER_SPENDING_CAP`, otherwise none.
+   * string. A request that would exceed this cap is not sent, and its run pauses with the reason `budget`. Runs removed
+   * by `gc` no longer count. Default: the environment variable `SHOWRUNNER_SPENDING_CAP`, otherwise none.
    */
   readonly spendingCap?: string | undefined;
   /**
@@ -267,8 +267,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Whether to rerun a step whose seed is set in the code, which makes its request identical to the previous one. If
-   * false, such a rerun is refused. Default false.
+   * Whether to rerun a step whose request would be the same as before because the code sets its seed. Default false:
+   * such a rerun is refused.
    */
   readonly sameSeed?: boolean | undefined;
   /**
@@ -360,14 +360,14 @@ export function usdOption(option: string, text: string | undefined): number | nu
 export interface ApproveDecision {
   /**
    * The chosen result, if the step offers a choice: its position, counted from 0, or the step that produced it, such as
-   * `look/2` for the takes `look`.
+   * `look/2` for the second take of `look`.
    */
   readonly pick?: number | string | undefined;
-  /** The reason, for people who read the run later. */
+  /** The reason for the decision, stored in the journal. */
   readonly note?: string | undefined;
   /**
-   * A replacement for the value shown. Later steps use the replacement. For a chat: text, or JSON that fits
-   * its schema. For a task: a value of the same type. Default: the value shown.
+   * A replacement for the value shown, used by later steps: for a chat, text or JSON that fits its schema; for a task,
+   * a value of the same type. Default: the value shown.
    */
   readonly value?: Json | undefined;
   /** The person who makes the decision. Default: unspecified. */
@@ -378,7 +378,7 @@ export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
 
 /** A comment on a step that is waiting for a decision. */
 export interface NewComment {
-  /** The text; truncated to 2,000 characters. */
+  /** The comment. Truncated to 2,000 characters. */
   readonly text: string;
   /** The output that the comment is about. Default: everything shown. */
   readonly take?: Chosen | null | undefined;
@@ -466,7 +466,7 @@ export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
 export interface TurnsOption {
   /** The tag that groups runs. All runs with the same value form one group, and so do all runs without the tag. */
   readonly tag: string;
-  /** How many turns each value gets relative to others, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
+  /** Relative number of turns for each value of the tag, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 

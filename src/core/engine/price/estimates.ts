@@ -23,7 +23,10 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** True if the caller that started the request has stopped waiting. Other callers should then ignore a failure. */
+  /**
+   * True if the caller that started the request has stopped waiting. If the request then fails, other callers start a
+   * new one.
+   */
   isAbandoned(): boolean;
 }
 

@@ -169,7 +169,9 @@ interface Asked {
   readonly steps: readonly PlanStep[];
 }
 
-/** Plans again without the options whose prompts moderation rejects, if later options can replace them. */
+/**
+ * Makes a plan. If moderation rejects the prompts of options that later options can replace, plans again without them.
+ */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
   asked: (made: Made) => Asked | null,
@@ -191,7 +193,7 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** True if a rerun step's problem can be ignored, because the next option will be used instead. */
+/** Returns true if the problem does not prevent a rerun, because the choice around the step can use its next option. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;

@@ -30,8 +30,8 @@ export type EarlierMs = (path: string) => { readonly ms: number; readonly isMade
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
 /**
- * Tolerance factor for requested or declared values. A file can be slightly longer than requested, for example, because
- * it consists of whole frames and samples.
+ * Tolerance factor for requested or declared values. A file can exceed them slightly, because it consists of whole
+ * frames and samples.
  */
 const SAID = 1.1;
 const SPOKEN = 1.5;

@@ -16,7 +16,7 @@ type Ref = Reference["$ref"];
 export interface PendingPlace {
   readonly field: string;
   readonly step: string;
-  /** `placeholder` if a placeholder that the service accepts is sent; null if a made-up id is sent. */
+  /** What is sent in its place: `placeholder` for a value that the service accepts, null for a made-up id. */
   readonly by: "placeholder" | null;
   /** True if the result is one of a fixed set of choices. The limits of other fields may depend on the choice. */
   readonly isChoice: boolean;
@@ -24,7 +24,7 @@ export interface PendingPlace {
 
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The input with every pending value at its largest; null if one of them has no limit. */
+  /** The input with the largest possible value in every pending place; null if one of the values has no limit. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   readonly problems: readonly Problem[];

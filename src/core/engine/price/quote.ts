@@ -26,7 +26,7 @@ export interface Quote extends Offer {
   readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
-  /** Total in micro-dollars. `max` is null if a step is open-ended (its `mostMicros` is null). */
+  /** Total in micro-dollars. `max` is null if the cost of a step has no upper limit. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** Expected cost in micro-dollars. Unquoted steps count at their maximum. */
   readonly expectedMicros: number;
@@ -36,10 +36,7 @@ export interface Quote extends Offer {
   readonly budgetMicros: number | null;
   /** Paths of the steps in the longest chain of dependent steps, in order. */
   readonly criticalPath: readonly string[];
-  /**
-   * Estimated duration in milliseconds, based on earlier jobs. Null if a model in the longest chain has no finished
-   * job.
-   */
+  /** Estimated duration in milliseconds, based on earlier jobs. Null if a model on the critical path has none. */
   readonly forecastMs: number | null;
   /** Steps that might start after one of their inputs has expired on the service. */
   readonly risks: readonly ExpiryRisk[];

@@ -19,8 +19,8 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * Converts a refused estimate to plan problems. A refused placeholder becomes a condition instead, because the real
- * value may be accepted.
+ * Converts a refused estimate to plan problems. If the service refused a placeholder, returns a condition instead,
+ * because the real value may be accepted.
  */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,

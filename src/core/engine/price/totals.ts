@@ -279,8 +279,8 @@ export interface StepPrice {
   /** The maximum cost, in micro-dollars, that the step or the run allows. Null if there is none. */
   readonly maxCostMicros: number | null;
   /**
-   * The highest possible cost in micro-dollars, either for the longest possible input or as limited by `maxCostMicros`.
-   * Null if there is no upper limit.
+   * The highest possible cost in micro-dollars, given the longest possible input and `maxCostMicros`. Null if there is
+   * no upper limit.
    */
   readonly mostMicros: number | null;
   /**
@@ -290,7 +290,7 @@ export interface StepPrice {
   readonly reason: string | null;
   /** Paths of the steps whose media the model may refuse. */
   readonly conditionalOn?: readonly string[];
-  /** The option before this step's own option. The step runs, and is paid for, only if that option fails. */
+  /** Path of the option that this step replaces. The step runs, and is paid for, only if that option fails. */
   readonly insteadOf?: string;
   /** Why no earlier result is reused. Not set if a result is reused or there is nothing to explain. */
   readonly anew?: string;

@@ -85,7 +85,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** Reads results in growing pages, because the first page is usually enough. */
+  /** Yields results that might be reused. Reads a small page first, which is usually enough, and then larger ones. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -185,8 +185,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the asset definitely no longer exists. Throws other errors, because they must not lead to a new paid
- * job.
+ * Returns null if the error means that the asset no longer exists. Throws any other error, because it must not lead to
+ * a new paid job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);

@@ -157,8 +157,8 @@ const MOST_LOOKS = 20;
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
- * Connects to the running service of a folder, or starts one in this process. If another process runs the service and
- * exits, this process takes over on the same port.
+ * Connects to the local service that uses the folder, or starts one in this process. If the service's process exits,
+ * this process takes over on the same port.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };

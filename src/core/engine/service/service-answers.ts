@@ -95,7 +95,7 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
-  /** A failure outside the run. The run stops and keeps the events, and the caller gets the error. */
+  /** A failure that ends this execution of the run. The events are recorded, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }
 );
 
@@ -352,8 +352,8 @@ export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Returns how long to wait before retrying after a local failure, if a provider's result exists only in memory. Null
- * after about ten minutes.
+ * Returns how long to wait before trying again to save a provider's result that exists only in memory, in milliseconds.
+ * Null after about ten minutes of retries.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

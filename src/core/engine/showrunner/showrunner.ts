@@ -43,8 +43,8 @@ export interface EnginePort {
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
    * Reports a verified webhook that says a job has ended. The process that executes the job's run then fetches the
-   * job's status without waiting for the next poll. If no run knows the job yet, its status is fetched as soon as a run
-   * does. A repeated call with the same id has no effect.
+   * job's status without waiting for the next poll. If no run has recorded the job yet, its status is fetched once one
+   * has. Repeated calls with the same id have no effect.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
@@ -68,11 +68,11 @@ export interface Showrunner {
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** The error for calls that need a key, if `keyOptional` opened the service without one. */
+    /** The error that calls throw if they need a key; null unless the service was opened without one. */
     readonly missingKey: InvalidOptionError | null;
   };
   /**
-   * Notifications for the runs that this process executes. After `start`, also delivers notifications that other
+   * Notifications for the runs that this process executes. After `start`, this process also delivers those that other
    * processes left in the journal's outbox.
    */
   readonly notifications: Notifications & { start(): void };
@@ -145,10 +145,10 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<{ readonly id: string }>;
   /**
-   * Compares a run's plan with the plan that the current code makes for the same input, for an input with corrected
-   * fields, or with edited step inputs. Returns which steps are unchanged, changed, new, removed or renamed, which
-   * steps will run again (including those in `rerun`), and the price. To apply the changes, pass the returned quote to
-   * `resume` with the same options and `acceptChanges`. Spends nothing and changes nothing.
+   * Compares a run's plan with the plan that the current code makes, by default for the same input. Returns which steps
+   * are unchanged, changed, new, removed or renamed, which steps will run again (including those in `rerun`), and the
+   * price. To apply the changes, pass the returned quote to `resume` with the same options and `acceptChanges`. Spends
+   * nothing and changes nothing.
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
@@ -160,8 +160,8 @@ export interface Showrunner {
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
    * Returns the steps that `resume` would run again with these options, and their price. Assumes that the code has not
-   * changed, except that with `pipeline`, expansions whose function was corrected are included. Spends nothing and
-   * changes nothing.
+   * changed. If `pipeline` is set, also includes expansions whose function was corrected. Spends nothing and changes
+   * nothing.
    */
   rerunQuote(
     runId: string,
@@ -169,8 +169,8 @@ export interface Showrunner {
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">,
   ): Promise<RerunQuote & Offer>;
   /**
-   * Returns how long a step is expected to take, in milliseconds, based on earlier jobs of its model. Null until the
-   * model has finished a job. Uses only durations that `quote`, `run` or `resume` has already read.
+   * Returns how long a step is expected to take, in milliseconds, based on earlier jobs of its model. Null if no
+   * duration is known. `quote`, `run` and `resume` read the durations; this method reads none.
    */
   expectedMs(step: PlanStep): number | null;
   /**
@@ -221,8 +221,8 @@ export interface Showrunner {
   /** Lists steps that are waiting for a person, in the runs that match the query, longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /**
-   * States which job an unresolved step created, or null if it created none. For a request to a provider, pass the path
-   * of the file that the provider produced, or null. Takes effect when the run is resumed.
+   * Resolves an unresolved step. `jobId` is the job that its request created or, for a request to a provider, the path
+   * of the file that the provider produced; null means that there is none. Takes effect when the run is resumed.
    */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /**

@@ -159,7 +159,10 @@ export class RunSlices {
     }
   }
 
-  /** Decides whether a paused or ended run continues by itself, because of a decision or because its pause is over. */
+  /**
+   * Decides whether a paused run continues, because of a decision or because its pause is over. An ended run does not
+   * continue.
+   */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -243,8 +246,8 @@ interface Remembered {
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
 /**
- * Minimum weight (see `weightOf`) of a run whose tools are cached. For lighter runs, building new tools is just as
- * fast.
+ * Tools are cached only for runs of at least this weight (see `weightOf`). For lighter runs, building new tools is just
+ * as fast.
  */
 const WORTH_TOOLS = 250;
 const SOON_MS = 60_000;
@@ -290,7 +293,10 @@ type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /** Id of the attempt that performs this work. */
+  /**
+   * Position in the order of the run's functions, which is the number already in progress. Lower positions are executed
+   * first. Default 0.
+   */
   readonly of: string;
   /** Number of the run's functions already in progress. Work with lower numbers is done first. Default 0. */
   readonly place?: number;
@@ -335,6 +341,6 @@ export interface Slice {
    */
   readonly wakeAt: number | null;
   readonly message: string | null;
-  /** The run's state after the slice. Null if the run was not executed. */
+  /** The run's total cost after the slice, and why the run paused, if it did. Null if the run was not executed. */
   readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }

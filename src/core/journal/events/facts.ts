@@ -10,7 +10,7 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** If the provider was busy, the time at which it accepts requests again, in epoch milliseconds. */
+  /** Time at which a busy provider accepts requests again, in epoch milliseconds. */
   readonly retryAt?: number;
   /** The service's reason codes for rejected fields, such as `expired`. */
   readonly reasons?: readonly CleanText[];
@@ -158,7 +158,7 @@ export interface AgreedQuote {
   readonly quote: string;
   /** Maximum cost of the run. */
   readonly maximumMicros: number;
-  /** The run's original budget, if the quote's maximum is lower. */
+  /** The budget option of the run, which may be higher than `maximumMicros`. */
   readonly budgetMicros?: number;
   /** Steps and expansions without a known price. */
   readonly open: readonly string[];
@@ -172,7 +172,7 @@ export interface AskedPrice {
   readonly costMicros: number;
 }
 
-/** The first event of every run. */
+/** Records the plan and terms of a new run. Always its first event. */
 export interface RunPlanned {
   readonly type: "run.planned";
   readonly plan: Plan;
@@ -230,7 +230,7 @@ export interface RunReplanned {
   readonly quoteMicros: number | null;
   /** Steps that were renamed without other changes, so they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** The references that expansions returned, by the expansion's path. */
+  /** The references that each expansion returned, by its path. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input, if it changed. */
   readonly input?: Json;

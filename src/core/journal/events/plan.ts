@@ -31,7 +31,7 @@ export type PlanEvent =
       /** Price of the steps that run again; null if a step has no price. */
       readonly quoteMicros?: number | null;
     }
-  /** A finished step runs again. Its earlier results stay listed. */
+  /** A finished step runs again. Its earlier results are kept. */
   | {
       readonly type: "step.reset";
       readonly step: string;
@@ -252,10 +252,7 @@ function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/**
- * Resets a step, so that it runs again. Drops the attempts after the last one that was sent. Earlier results stay
- * listed.
- */
+/** Resets a step so that it runs again. Keeps its attempts up to the last one that was sent. */
 function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path } = step;

@@ -41,11 +41,11 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if no process was executing the run while it waited, and the run was resumed on time. */
+      /** True if the run was waiting without a process and was resumed on time. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /** A person stated that the account has a new key or the service has a new URL. */
+  /** A person confirmed that the account has a new key or the service has a new URL. */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;

@@ -82,7 +82,7 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How the readers of events handle one type of event. A field is null if its reader ignores that type. */
+/** What each reader does with events of one type. Null for a reader that ignores them. */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
   /** What the event may change: only the run, the run and the event's step, or any step. */

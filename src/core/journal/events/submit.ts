@@ -23,7 +23,7 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that receives the job; absent if the service does. */
+        /** The provider that receives the job. Absent if the service receives it. */
         readonly provider?: string;
       }
     /** The submit request is sent again with the same idempotency key. */

@@ -76,7 +76,7 @@ function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
 
-/** Skips the fsync, so a crash of the server's machine may lose the write. */
+/** SQL that makes a commit not wait for the fsync, so a crash of the server's machine may lose the write. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
 export async function renewLease(
@@ -118,7 +118,7 @@ export function databaseClock(now: () => number): LeaseClock {
   return { forDatabase: () => null, forWrite: () => ({}), expiryOf: (leftMs, at = now()) => at + leftMs };
 }
 
-/** Returns a clock for tests. With it, leases use the times that their callers pass. */
+/** Returns a clock for tests, which uses the times that callers pass instead of the database's clock. */
 export function callersClock(): LeaseClock {
   return {
     forDatabase: (at = 0) => at,

@@ -31,7 +31,7 @@ const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ")
 
 /**
  * Passes a webhook's message to the runs that have the job. Locks the delivery, then its runs. Commits lock in the
- * opposite order, but never the same rows.
+ * opposite order, but there is no deadlock, because they never lock the same rows.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
@@ -103,7 +103,7 @@ const tagsOf = (run: string) =>
 const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
         SET held_micros = s.held_micros + excluded.held_micros, settled_micros = s.settled_micros + excluded.settled_micros`;
 
-/** Writes several runs. Each write succeeds or fails independently of the others. */
+/** SQL function that performs writes to several runs. Each write succeeds or fails independently of the others. */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)
 RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed text, unseen_micros bigint,

@@ -1,15 +1,15 @@
 /** Migrates a journal by one version. */
 export interface Migration {
   readonly sql: string;
-  /** Converts an event of the previous version, if events changed. */
+  /** Converts an event from the previous version. Absent if no event changed. */
   readonly event?: (event: StoredBody) => StoredBody;
 }
 
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /**
- * The tables of a journal, one version after the other. All rows of a run contain the same small key, so that removing
- * the run is fast.
+ * The journal's migrations, one per version. All rows of a run contain the same small key, so that removing the run is
+ * fast.
  */
 export const migrations: readonly Migration[] = [
   {

@@ -3,7 +3,10 @@ import { isShowrunnerError } from "../../kit/errors.ts";
 import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import { type Database, isBusy, journalFailure } from "./database.ts";
 
-/** Work inside a transaction. All checks must precede all changes. */
+/**
+ * Work inside a transaction. It must make all checks before any change, because an error after a change rolls back the
+ * whole transaction.
+ */
 export type Work<T> = () => T;
 
 interface Pending {
@@ -133,7 +136,7 @@ export interface BusyRetryOptions {
   readonly path: string;
 }
 
-/** How long a call is retried in every turn of the event loop, in milliseconds. After that, retries are delayed. */
+/** How long a call is retried on every turn of the event loop, in milliseconds, before retries are delayed. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;

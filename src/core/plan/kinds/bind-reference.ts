@@ -226,7 +226,10 @@ export class AnyOf {
 
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** An input value and a sample to validate. With `spread`, the sample's items join the enclosing list. */
+/**
+ * An input value, and the sample that is validated in its place. With `spread`, the sample's items join the enclosing
+ * list.
+ */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;

@@ -90,7 +90,7 @@ export type VideoData =
   | { readonly type: "url"; readonly url: string; readonly mediaType: string }
   | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
   | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
-  /** The provider uploaded the media to a destination that the caller chose. Showrunner never chooses one. */
+  /** The provider uploaded the media to a destination that the caller chose. Showrunner never asks for this. */
   | { readonly type: "uploaded"; readonly mediaType: string };
 
 /** The response to a request that starts work. Only the provider knows what the JSON in `operation` means. */

@@ -117,7 +117,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** The highest seed that the model accepts. Null if Showrunner did not assign the seed. */
+  /** The highest seed that the model accepts. Null if reruns must keep the seed. */
   readonly mostSeed: number | null;
 }
 

@@ -71,7 +71,7 @@ type StepPricing =
   /** The cost comes from the steps that this step adds, so only its maximum is known. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
-/** The properties of a step that code outside this folder reads, so that it need not know the step's kind. */
+/** Properties of a step that code outside this folder can use without knowing the step's kind. */
 export interface StepTraits {
   readonly noun: string;
   readonly note: string;
@@ -271,7 +271,7 @@ export function shown(shows: readonly Reference[], yields: Yield, known: Known):
 
 interface Accepts {
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** What to suggest instead of one of the account's assets. Null if assets are allowed. */
+  /** Why the account's assets are not allowed here, or what to use instead. Null if they are allowed. */
   readonly assets: string | null;
 }
 

@@ -14,9 +14,9 @@ import {
 /** A step that calls a local function. After a crash, the function may be called again. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
-  /** The function's argument, with {@link Reference}s. Media arrive as local files. */
+  /** The function's argument, which may contain {@link Reference}s. Media arrive as local files. */
   readonly input: Json;
-  /** Version of the function, which is part of the fingerprint. The author changes it when the function changes. */
+  /** Version of the function, included in the step's fingerprint. The author changes it when the function changes. */
   readonly version: string;
   /** Files that the function writes, in output order. If empty, the function only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
@@ -32,7 +32,7 @@ export interface TaskDraft extends DraftStepBase {
   readonly policy: StepPolicy;
 }
 
-/** One object for all tasks saves memory, because a run keeps the traits of every step. */
+/** The traits that all tasks share. A single object saves memory, because a run keeps the traits of every step. */
 const shared = {
   brackets: ["(", ")"],
   pricing: { by: "nothing" },

@@ -15,7 +15,7 @@ export interface UploadDraft extends DraftStepBase {
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;
-  /** The private-network origin that the URL may use. Null means none. */
+  /** Origin on a private network from which the file may be downloaded; null if none. */
   readonly inside: string | null;
 }
 

@@ -61,10 +61,7 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
   });
 }
 
-/**
- * Returns a reference to the shown value if a person can edit it. Media cannot be edited, and neither can several
- * values at once.
- */
+/** Returns a reference to the shown value if a person can edit it. Only a single value can be edited, never media. */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;

@@ -14,7 +14,7 @@ import { paidKind, restoreIfUnchanged, resultOfOutputs } from "./paid.ts";
 
 const FREE_RETRIES = 2;
 const QUOTE_LIFE_MS = 5 * 60_000;
-/** A repeated submit request is recorded only if the last recorded one is older than this. */
+/** Minimum time between two recorded submit requests of an attempt, in milliseconds. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -184,7 +184,10 @@ function quoteAgain(plan: JobStep, step: StepState, failed: AttemptState, builde
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: failed.n + 1, costMicros, basis });
 }
 
-/** Fails an unsent step once the service has been unavailable for `awayMs`, so that the next option can start. */
+/**
+ * Withdraws an unsent submission or fails an unsubmitted step once the service has been unavailable for too long, so
+ * that the next option can start. Returns true if it did so.
+ */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

@@ -22,7 +22,7 @@ export type PaidStep = Extract<PlanStep, { readonly model: string }>;
 export interface PaidKind<S extends PaidStep> {
   readonly activity: StepActivity;
   readonly sends: Command["type"];
-  /** The field that contains the time at which work on a completed request began. */
+  /** The attempt's field that states when work on the request began. */
   readonly worksFrom: "intendedAt" | "submittedAt";
   /**
    * Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent; null if there is
@@ -34,7 +34,7 @@ export interface PaidKind<S extends PaidStep> {
   poll?(plan: S, attempt: AttemptState): Command;
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };
   retry(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry;
-  /** Looks for the outcome of an unresolved attempt again. If it is not found, a person must decide. */
+  /** Looks again for the outcome of an unresolved attempt. If there is none, a person must decide. */
   unresolved?(plan: S, attempt: AttemptState, builder: DecisionBuilder): void;
 }
 

@@ -61,7 +61,7 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
   return "pattern" in schema ? repeated(value, schema) : likelyText(schema, place, text);
 }
 
-/** Makes generated lists three elements long where their bounds allow it. */
+/** Returns a schema whose lists have three elements where their bounds allow it. */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
   if (!isRecord(node)) return node;

@@ -38,7 +38,7 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 interface Placement {
   /** Distance of the subject's base from the top, as a fraction of the frame's height. */
   readonly at: number;
-  /** Half the subject's width, as a fraction of the shorter side of the frame. */
+  /** Width of the shadow relative to the subject's width; 0 if the subject flies or floats. */
   readonly scale: number;
   /** Half the width of the shadow, in units; 0 if the subject flies or floats. */
   readonly shadow: number;

@@ -96,7 +96,7 @@ const SEGMENT = "18538067";
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
 /**
- * Returns whether a WebM file begins with known elements. Do not read any other file, because that may never finish.
+ * Returns whether a WebM file begins with known elements. Other files are refused, because reading them may never end.
  */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;

@@ -47,7 +47,7 @@ async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: 
   return image;
 }
 
-/** Checks a PNG's checksums, because the decoder decodes only a part of a damaged PNG. @throws Error */
+/** Checks a PNG's checksums, because the decoder accepts a damaged PNG and decodes only a part of it. @throws Error */
 function assertChecksums(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const end = at + 8 + bytes.readUInt32BE(at);

@@ -102,7 +102,7 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** Shortens the sound by one AAC frame, because the encoder adds one. */
+/** Fits the sound to the duration in whole AAC frames, less one, because the encoder adds one. */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);

@@ -6,7 +6,7 @@ import { airOf, drawBackdrop } from "../draw/scene.ts";
 import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 
-/** What the camera shows. `x` and `y` are fractions of the frame, and a larger `scale` zooms in. */
+/** What the camera shows. `x` and `y` shift the view by fractions of the frame, and a larger `scale` zooms in. */
 export interface View {
   readonly scale: number;
   readonly x: number;

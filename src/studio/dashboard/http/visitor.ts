@@ -116,7 +116,7 @@ export function ownNames(): readonly string[] {
   return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
 }
 
-/** Refuses unknown hosts, and requests from other sites, except links that people follow. @throws Refusal 403 */
+/** Refuses unknown hosts. From other sites, accepts only links that people follow. @throws Refusal 403 */
 export function checkSender(
   method: string,
   headers: IncomingHttpHeaders,

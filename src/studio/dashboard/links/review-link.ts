@@ -64,7 +64,7 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared with the token if the link is unknown, so that response times do not reveal existing ids. */
+/** Stands in for the secret's hash if the link is unknown, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
 /** Returns the link for a token, even if the link has expired or was revoked. */
@@ -94,7 +94,10 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's URL. A new URL would restart players. */
+/**
+ * Period in which a file's URL stays the same, because a new URL would restart players. A URL is valid for at least
+ * this long.
+ */
 export const FILE_MS = HOUR_MS;
 
 export function fileUrl(

@@ -36,7 +36,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** Note that the reviewer added. Null, like `name`, if the decision was not made through this link. */
+  /** The reviewer's note. `note` and `name` are null if the decision was not made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;

@@ -27,7 +27,7 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: OpenOptions["env"];
-  /** Set if the report is for a client. It then contains only returned files and, with `hasPrice`, the cost. */
+  /** Set for a client's report. It contains only the files that the run returns and, with `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
   readonly version: string;

@@ -151,7 +151,7 @@ export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Other fields that contain the same text as an edited field. They change only with `everywhere`. */
+  /** Other fields that contain the same text as an edited field. They change only if `everywhere` is true. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 

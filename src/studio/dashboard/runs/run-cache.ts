@@ -21,8 +21,8 @@ export class RunMemo<T> {
   }
 
   /**
-   * Returns the value for the run and `of`. Calls `find` only if no value is cached, or if the run or `more` has
-   * changed.
+   * Returns the value cached for the run, under the name `of` if given. Calls `find` if there is none, or if the run or
+   * `more` has changed since.
    */
   async get(
     { runId, createdAt, lastSeq }: RunRow,

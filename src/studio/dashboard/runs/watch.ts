@@ -32,7 +32,7 @@ const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Returns the changes of a run since `afterSeq`. Returns the whole run if the reader has no earlier data. */
+/** Returns what changed in a run since `afterSeq`, or the whole run if the reader has no earlier data. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -105,7 +105,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Polls until the run becomes or stops being interrupted, because no journal event reports an interruption. */
+/** Waits until the run is interrupted, or no longer interrupted. Polls, because no journal event reports this. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);

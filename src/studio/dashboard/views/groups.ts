@@ -9,7 +9,7 @@ export interface Groupable {
 }
 
 export interface Group<T> {
-  /** The members' path, with `*` where their paths differ. */
+  /** The path that the members share, with `*` for the parts that differ. */
   readonly key: string;
   readonly members: readonly T[];
   readonly needs: readonly string[];

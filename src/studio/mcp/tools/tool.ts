@@ -22,7 +22,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly isReadOnly: boolean;
-  /** Set if the tool starts a run, so that it can be called as a task. */
+  /** True if MCP clients can call the tool as a task, because it starts a run. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
@@ -85,8 +85,7 @@ function bounded(value: unknown, bounds: Bounds): unknown {
 const { runDocument, callerDocument } = documentSchemas;
 
 /**
- * The document for agents. In addition to a caller's document, it contains the run's budget and folder, and what each
- * step uses and returned.
+ * A run's document for agents: a caller's document with the run's budget and folder, and each step's model and value.
  */
 export const agentDocument = callerDocument.extend({
   ...runDocument.pick({ budget: true, out_dir: true }).shape,

@@ -244,8 +244,8 @@ class BucketGarbage implements MediaGarbage {
 const IN_USE_MS = 10 * 60_000;
 
 /**
- * Caches media on the local disk. Each user of a copy gets a separate hard link, so that no process can remove a file
- * in use.
+ * Caches media on the local disk. Callers get hard links to the copies, so that evicting a copy never removes a file in
+ * use.
  */
 export class MediaCache {
   readonly #files: MediaFiles;

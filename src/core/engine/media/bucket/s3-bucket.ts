@@ -207,7 +207,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Larger files are uploaded in parts of at least this size. Each part is kept in memory. */
+/** Files larger than this are uploaded in parts of at least this size. Each part is kept in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;

@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Makes one player follow another. Sets only what differs, because each change triggers further events. */
+/** Makes `other` follow `one`. Sets only what differs, because each change triggers further events. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {

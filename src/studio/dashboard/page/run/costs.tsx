@@ -112,8 +112,8 @@ const WIDTH = 720;
 const HEIGHT = 140;
 
 /**
- * Chart of the money spent. Charges are spaced evenly instead of by time, because one long gap would squeeze the others
- * together.
+ * Chart of the money spent. Charges are spaced evenly instead of by time, because one long gap would squeeze all the
+ * charges together.
  */
 function SpentChart({ spent, from, budget }: Props) {
   const last = spent.at(-1)!;

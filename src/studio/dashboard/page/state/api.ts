@@ -19,9 +19,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return answer as T;
 }
 
-/**
- * Posts JSON to the server. If a request of `postLater` is still pending, sends that one first, to keep their order.
- */
+/** Posts JSON to the server. First sends any request that `postLater` still holds, to keep the order. */
 export async function post<T>(path: string, body: unknown, signal: AbortSignal | null = null): Promise<T> {
   await held?.send();
   return send<T>(path, { ...json(body), signal });
