@@ -25,7 +25,7 @@ text-direction marks are shown as codes.
 |---|---|
 | 0 | the command succeeded |
 | 1 | a run or a call failed |
-| 2 | nothing was submitted, because of wrong usage, a plan with problems, or a price above the budget |
+| 2 | nothing was submitted: the command was used incorrectly, the plan has problems, or the price exceeds the budget |
 | 3 | a run is paused or partial, or cost more than its budget; the message says how to continue |
 | 130 | the command was stopped by Ctrl-C or SIGTERM, and the service has responded to all pending submissions; a second signal ends the command immediately |
 `;
@@ -35,7 +35,7 @@ const documents = `## JSON
 With \`--json\`, a command prints one document on stdout. Only \`events --follow\`, \`jobs follow\`, \`worker\` and \`run --each\` print one document
 per line. Within a major version, the names and meanings below stay the same, but names may be added. Names are in snake_case, amounts are
 decimal strings in US dollars, times are in ISO 8601, durations have names that end in \`_ms\`, and unknown values are null. Field names in
-your own data and the service's, such as inputs, values, tags and schemas, aren't changed. Two commands print other formats: \`events\`
+your own data and in the service's data (inputs, values, tags, schemas and so on) aren't changed. Two commands print other formats: \`events\`
 prints the journal's format, and \`api\` the service's.
 
 If Showrunner refuses a command, the document is \`{ok: false, code, message, next}\`. If a plan has problems, the code is \`PLAN_PROBLEMS\`, and
@@ -58,7 +58,7 @@ line fails partway through, its last line is an error document like this one.
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path, text}], compared, refused, decided}]\`, without a run \`[{run, step, title, pipeline, tags, message, takes, since}]\`; \`pick\` counts from 1 |
 | \`stop\` | \`{id, status}\` |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
-| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client's or library's method returns, with names in snake_case; a run's id is called \`run\`, and a reserved amount \`held\` |
+| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client's or library's method returns, with names in snake_case; a run's id is in \`run\`, and reserved amounts are in \`held\` |
 | \`balance\` | \`{balance, currency, journal: {spent, held, cap, floor, caps: [{tag, cap, spent, held, ends_at}], caps_per_value: [{tag, cap, per}]}}\`; \`caps_per_value\` lists caps such as \`client=*:5/day\` |
 | \`statement\` | \`{month, tags, markup, cost, amount, charged: [{run, pipeline, title, text, step, cost, amount}], unbilled, disputed}\`; \`amount\` includes the markup |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |

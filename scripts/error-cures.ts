@@ -15,7 +15,7 @@ export const CURES: Readonly<Record<string, string>> = {
   DOWNLOAD_FAILED: "Run `resume`, which downloads the output again as long as the service still has it.",
   FAMILIES_INVALID: "Correct the file; [model families](model-families.md) describes the format.",
   HANDLE_MISUSE: "Pass the handle itself, `.at(key)` for a part of a value, or `` text`…` `` for a sentence.",
-  INCLUDE: "Pass the value that `pipeline(…)` returned to `include()`, and remove any cycle of includes.",
+  INCLUDE: "Call `include()` with the value that `pipeline(…)` returned, and remove any cycle of includes.",
   INVALID_OPTION:
     "The message shows the option and the values that it accepts; [configuration](configuration.md) lists all options.",
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant shown in the message.",
@@ -76,7 +76,7 @@ export const CURES: Readonly<Record<string, string>> = {
 export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   USAGE: [
     "A flag or argument is missing, unknown or malformed.",
-    "Run the command after `Next:`; `--help` lists a command's flags.",
+    "Run the command shown after `Next:`; `--help` lists a command's flags.",
   ],
   PIPELINE_FILE_MISSING: [
     "The pipeline file does not exist.",
@@ -108,7 +108,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "Fix the problem described in the message, then run `showrunner resume RUN`.",
   ],
   NOT_CONFIRMED: [
-    "You answered no to a question, or the command had no terminal to ask in. Nothing was spent.",
-    "To agree, run the command after `Next:`.",
+    "You answered no to a question, or the command couldn't ask because there was no terminal. Nothing was spent.",
+    "To agree, run the command shown after `Next:`.",
   ],
 };

@@ -83,7 +83,7 @@ function listenOf(text: string | null): { readonly host?: string; readonly port?
   if (text === null) return {};
   const [, host, port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
-    throw refused(`listen=${visible(text)} is not a port or a host with a port`, "listen=9080 or listen=0.0.0.0:9080");
+    throw refused(`listen=${visible(text)} is neither a port nor HOST:PORT`, "listen=9080 or listen=0.0.0.0:9080");
   }
   return { ...(host !== undefined && { host: host.replace(/^\[(.+)\]$/, "$1") }), port: Number(port) };
 }

@@ -20,7 +20,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EPERM: ["cannot be changed by this user", "change its permissions, or use another path"],
   EROFS: ["is on a read-only disk", "make the disk writable, or use another path"],
   ENOSPC: ["is on a full disk", "free up disk space, then run the command again"],
-  EDQUOT: ["is on a disk whose quota is used up", "free up disk space, then run the command again"],
+  EDQUOT: ["is on a disk where your quota is used up", "free up disk space, then run the command again"],
   EMFILE: [
     "could not be opened, because too many files are open",
     "raise the limit (ulimit -n), then run the command again",
@@ -209,7 +209,7 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** Repeats the user's command with the flag that would make it succeed. Returns null if there is no such flag. */
+/** Returns the user's command with the flag that would make it succeed. Returns null if there is no such flag. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")

@@ -25,8 +25,8 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
 }`;
 
 /**
- * Calls `onSignal` on each SIGINT. After the second one, kills the process unless it exits in time, even if the main
- * thread is busy.
+ * Calls `onSignal` on each SIGINT. If the process is still running some time after the second one, kills it, even if
+ * the main thread is busy.
  */
 function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
@@ -91,8 +91,8 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Prepares a graceful Ctrl-C. The returned function takes over Ctrl-C and returns its signal; until it is called,
- * Ctrl-C ends the process immediately.
+ * Returns a function that makes Ctrl-C graceful: from then on, Ctrl-C aborts the signal that the function returned.
+ * Before that, Ctrl-C ends the process immediately.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();

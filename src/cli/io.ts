@@ -39,7 +39,7 @@ export interface CommandOutput {
   /** Whether `--json` was given. If true, stdout gets only JSON documents; otherwise, only text. */
   readonly isJson: boolean;
   print(text: string): void;
-  /** Prints a line to stdout. Adds the launcher and the flags from `carry` to commands in the line. */
+  /** Prints a line to stdout. Commands in the line get the `launcher` and the flags set with `carry`. */
   tell(text: string): void;
   printJson(document: unknown): void;
   /** Prints a document on one line, for commands that print several documents. */
@@ -115,7 +115,7 @@ interface Question {
 
 export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refused, next }: Question): Promise<void> {
   if (yes || (await isAgreed(io, question))) return;
-  const message = io.ask === null ? `${what}, but it cannot be confirmed without a terminal` : refused;
+  const message = io.ask === null ? `${what}, but you cannot confirm this without a terminal` : refused;
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 

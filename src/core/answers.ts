@@ -70,7 +70,7 @@ export type SentBefore = "first send" | "re-send";
 
 export const meanings = {
   definite: "the service's response to this request is final",
-  transient: "the request had no effect and is sent again",
+  transient: "the request had no effect, so it will be sent again",
   unknown: "the request may have taken effect; to find out, send it again with the same key, or read its result later",
   "not the service's": "the response is not from the service, or is not a v3 response",
   "refuses the caller": "the service does not accept this key",
@@ -149,7 +149,7 @@ export const verdicts = {
   "chat waits": {
     ...retried,
     hold: "unconfirmed",
-    job: "the request is sent again; if the run pauses before that, the request may already have been charged",
+    job: "the request is sent again; if the run pauses first, the request may already have been charged",
   },
   "chat abandoned": {
     ...unchanged,
@@ -175,7 +175,7 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "the service is polled for the job for two minutes and on every resume; once the job is found, the step continues",
+    job: "the service is asked for the job for two minutes, and again each time the run is resumed; once the job is found, the step continues",
   },
   "bill open": { ...unchanged, meaning: "unknown", job: billOpen },
   "no copy": {
@@ -240,7 +240,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** Answers to a repeated submission. A refusal does not prove that the first submission created no job. */
+/** Answers to a repeated submission. Even if it is refused, the first submission may have created a job. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],

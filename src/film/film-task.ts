@@ -13,7 +13,7 @@ import type { Ends, EndsOf } from "./graph/length.ts";
 /** The builder's method that adds local functions, including film steps. */
 export type Task = TaskMethod;
 
-/** Maximum duration of each input in seconds; for a single frame, 1/60 of that. Default 7200. */
+/** Options for all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /** Maximum duration of each input in seconds. No single frame may last longer than a sixtieth of it. Default 7200. */
   readonly mostSeconds?: number | undefined;
@@ -86,7 +86,7 @@ function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most:
     const longest = Math.max(0, ...[...ends.values()].map(({ seconds, sound }) => Math.max(seconds, sound ?? 0)));
     if (longest <= most) return foreseen;
     const long = `its input is ${Math.round(longest)} s long, but the step accepts at most ${most} s`;
-    return { ...foreseen, warning: `${long}; if this is intended, set the step's mostSeconds` };
+    return { ...foreseen, warning: `${long}; if this is intended, raise the step's mostSeconds` };
   };
 }
 

@@ -24,7 +24,9 @@ export interface KeyOption {
   readonly ownerId?: string;
 }
 
-/** How an estimate shows an unknown cost: as null, as zero, without a cost, or as the error 400 FAILED_PRECONDITION. */
+/**
+ * How the service estimates a job of unknown cost: as null, as zero, without a cost, or with 400 FAILED_PRECONDITION.
+ */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
 /** The API version that the service implements: 3.9 or, with `today`, the current version. */

@@ -101,7 +101,7 @@ export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   add: z.number().min(0).max(1e9).optional(),
   card_declined: z.boolean().optional(),
-  /** Dollars that an automatic top-off adds, unless the card is declined. */
+  /** Dollars to add in an automatic top-off, which fails if the card is declined. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

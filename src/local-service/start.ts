@@ -177,7 +177,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** Opens the clock at the stored offset, so that time does not run backwards after a restart. */
+/** Creates the clock with the stored offset, so that time does not run backwards after a restart. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();

@@ -50,7 +50,9 @@ export function assetReport(
 ): BodyReport {
   const fieldReport = new FieldReport(value);
   if (value.name != null)
-    fieldReport.note(["name"], "converted", { why: "used to name the file to supply if a body uses the asset" });
+    fieldReport.note(["name"], "converted", {
+      why: "becomes the name of the file to supply, if a body uses the asset",
+    });
   if ("type" in value) fieldReport.note(["type"], "converted", { why: "determines what kind of file to supply" });
   const entries = fieldReport.close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }]);
   const base = { number: index + 1, at: source.at, type: "asset", status: "asset" } as const;

@@ -54,7 +54,7 @@ export class FieldReport {
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
   }
 
-  /** Records the outcome of a field that v3 requires and for which the body has no usable value. */
+  /** Records the outcome of a required v3 field for which the body has no usable value. */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
     const value = valueAt(this.#body, field.split("."));

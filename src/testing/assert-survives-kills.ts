@@ -22,7 +22,7 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
   readonly at?: number | undefined;
 }
 
-/** Number of boundaries (journal commits and requests). One run was killed at each of them. */
+/** The result of `assertSurvivesKills`. */
 export interface KillReport {
   /** Number of boundaries (journal commits and requests) that were tested. One run was killed at each. */
   readonly boundaries: number;
@@ -56,7 +56,7 @@ export async function assertSurvivesKills(
 ): Promise<KillReport> {
   for (const [name, value] of Object.entries({ every, at })) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1))
-      throw new TypeError(`${name}: ${inspect(value)} is not a whole number of at least 1.`);
+      throw new TypeError(`${name} must be a whole number of at least 1; got ${inspect(value)}.`);
   }
   await using services = new ServiceSource(studio);
   const live = async (dieAt: number) => lifeWithDeathAt(dieAt, await services.next(), subject, options);
@@ -89,7 +89,7 @@ function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
   throw new AssertionError({
-    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that can be neither looked up at the provider nor repeated safely, so after a kill someone has to decide what happened. Replace it with a step that can be repeated, or choose other boundaries with { every } or { at }.`,
+    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that cannot be looked up at the provider or repeated safely, so after a kill someone has to find out what happened. Use steps that can be repeated, or choose other boundaries with { every } or { at }.`,
     actual: "unresolved",
     expected: "succeeded",
   });

@@ -219,7 +219,7 @@ function parse(text: string, path: string): StoredQuote {
   } catch {
     // Reported below.
   }
-  throw new TypeError(`${path} is not a quote; delete it, and the next test run writes a new one.`);
+  throw new TypeError(`${path} is not a quote; delete it, and the next test run will write a new one.`);
 }
 
 function storedQuote({ plan, problems, prices, totalMicros }: Quote): StoredQuote {

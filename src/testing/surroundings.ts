@@ -31,9 +31,9 @@ export interface StudioOptions
    */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Functions that return a replacement for a step's model, such as `generate` for `generate` steps. A replacement has
-   * the same methods, and returns whatever responses or errors the test needs. Default: the local service makes media
-   * of the right kind, size and length, and no provider is called.
+   * For each kind of step that calls a provider's model, such as `generate`, a function that returns the model to call
+   * instead. Tests can return a model that responds or fails as they need. Default: the local service makes media of
+   * the right kind, size and length, and no provider is called.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;
 }

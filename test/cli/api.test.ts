@@ -199,7 +199,7 @@ describe("a request that costs money", () => {
     const ask = () => Promise.reject(new Error("asked"));
     const { code, stderr } = await api(fake, ["/models/image-1", "--data", "-"], { stdin: '{"input":{}}', ask });
     expect(code).toBe(2);
-    expect(stderr).toContain("it cannot be confirmed without a terminal");
+    expect(stderr).toContain("you cannot confirm this without a terminal");
   });
 
   test.each([
@@ -230,7 +230,7 @@ describe("a request that costs money", () => {
     expect(fake.seen).toHaveLength(1);
     const key = keyOf(fake.seen[0]!);
     expect(stderr).toContain(
-      `The job may exist anyway. Sending the request again with this idempotency key never creates a second job: ${key}`,
+      `The job may have been created. Sending the request again with this idempotency key never creates a second job: ${key}`,
     );
     expect(stderr).toMatch(new RegExp(`Next: showrunner api /models/image-1 .* --idempotency-key ${key}`));
   });

@@ -118,7 +118,7 @@ test.each([
   [["--against", "none.db", "pipelines"], "journal none.db does not exist"],
   [["--against", "postgres://host/db", "pipelines"], "--against needs a journal file, not a database"],
   [["--against", "copy.db", "none.ts"], "none.ts does not exist"],
-  [["--against", "copy.db", "empty"], "no file exports a pipeline"],
+  [["--against", "copy.db", "empty"], "No file in empty exports a pipeline"],
 ])("check %j says what is wrong, and makes nothing", async (args, message) => {
   await mkdir(join(folder, "ci/empty"), { recursive: true });
   const { code: exit, stderr } = await check(...args);

@@ -142,7 +142,7 @@ describe("changed code, on the command line", () => {
   test("taking it up needs a yes where money is real", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed, "--accept-changes");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/spends real money, but it cannot be confirmed without a terminal[\s\S]*Next: .*--yes/);
+    expect(stderr).toMatch(/spends real money, but you cannot confirm this without a terminal[\s\S]*Next: .*--yes/);
     expect((await service.stats()).jobs_created).toBe(2);
   });
 

@@ -167,7 +167,7 @@ describe("a run as a timeline", () => {
 
   test("says what there is where a name is wrong, or no file is named", async () => {
     const wrong = await here("export", "f", "--otio", "cut.otio", "--of", "flim");
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("use branded, still, film, text")]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("choose from: branded, still, film, text")]);
     const bare = await here("export", "f");
     expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining("--otio cut.otio")]);
   });

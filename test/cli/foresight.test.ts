@@ -38,7 +38,7 @@ describe("plan foretells", () => {
     const lines = forecastLines({ forecastMs: 41 * 60_000, risks: [risk, { ...risk, heals: true }] });
     expect(lines).toEqual([
       "Expected to take about 41 min 00 s",
-      "May expire before it is used: film waits for \\u001b[2Jlong; it would have to be generated and paid for again",
+      "An output may expire before it is used: film waits for \\u001b[2Jlong; that output would have to be generated and paid for again",
     ]);
   });
 

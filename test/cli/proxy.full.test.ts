@@ -104,7 +104,7 @@ describe("a run behind a company's proxy", () => {
     const stderr = await listed({ ...proxies(), HTTPS_PROXY: proxy.url.replace("secret", "wrong") });
     const host = new URL(proxy.url).host;
     expect(stderr).toContain(
-      `the proxy ${host} (HTTPS_PROXY) requires a user and a password: set them in HTTPS_PROXY as USER:PASSWORD@${host}`,
+      `the proxy ${host} (HTTPS_PROXY) requires a user name and password: set them in HTTPS_PROXY as USER:PASSWORD@${host}`,
     );
     expect(stderr).not.toContain("wrong-word");
   });

@@ -104,7 +104,7 @@ describe("redo with a note, on the command line", () => {
     expect((await submitted()).at(-1)).toMatch(/, brighter$/);
     const again = await here(...line);
     expect(again.code, again.stderr).toBe(3);
-    expect(again.stderr).toContain("Nothing is rerun.");
+    expect(again.stderr).toContain("Nothing new was started.");
     expect((await submitted()).at(-1)).not.toContain("brighter, brighter");
     expect(service.stats().jobs_created).toBe(before + 1);
   });

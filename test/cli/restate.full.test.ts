@@ -66,7 +66,7 @@ describeNeeding(lacksRestate())("With the engine Restate", () => {
 
 test.each([
   ["postgres://db/x", "is not the HTTP address of Restate"],
-  ["http://restate:8080?listen=http", "listen=http is not a port or a host with a port"],
+  ["http://restate:8080?listen=http", "listen=http is neither a port nor HOST:PORT"],
   ["http://restate:8080?admin=9070", "admin=9070 is not an HTTP URL"],
   ["http://restate:8080?port=1", "an unknown parameter port; use name, listen, address, admin, identity"],
 ])("a wrong address %s is refused", (url, why) => {

@@ -54,7 +54,7 @@ test.each([
   [["review-link", "r1", "--expires", "91d"], "--expires: must be from one minute to 90 days"],
   [["review-link", "r1", "--max-uses", "many"], "--max-uses many is not a whole number from 1 to"],
   [["review-link", "r1", "--max-uses", "1000000"], "--max-uses: must be from 1 to"],
-  [["review-link", "r1", "--public-url", "http://review.test"], "--public-url: use https and no path"],
+  [["review-link", "r1", "--public-url", "http://review.test"], "--public-url: must be an https URL without a path"],
   [["review-link", "--revoke", "x"], "--revoke x: this link does not exist"],
 ])("%j is refused with what to do next, and nothing is made", async (args, message) => {
   const cwd = emptyFolder();

@@ -49,7 +49,7 @@ test("a kill of a request that its provider cannot be asked about is named in on
   });
   const killed = studio.assertSurvivesKills(once, {});
   await expect(killed).rejects.toThrow(
-    /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request that can be neither looked up [^\n]*$/,
+    /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request that cannot be looked up [^\n]*$/,
   );
 });
 
@@ -87,6 +87,6 @@ test.each(["at", "every"])("`%s` must be a whole number of at least 1", async (o
   });
   for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "2", null])
     await expect(studio.assertSurvivesKills(idle, {}, { [option]: value as never })).rejects.toThrow(
-      new RegExp(`^${option}: .* is not a whole number of at least 1`),
+      new RegExp(`^${option} must be a whole number of at least 1; got `),
     );
 });

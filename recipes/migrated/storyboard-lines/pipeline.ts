@@ -49,7 +49,8 @@ export default pipeline("storyboard-lines", {
       shot_type: "customize",
       duration_ms: 10000,
     });
-    // To decide: target_resolution: upscale-1 upscales by a factor, and the size of its input is not known
+    // To decide: target_resolution: upscale-1 upscales by a factor, which cannot be calculated because the size of the
+    // input is not known
     const crossingLarge = job("crossing-large", models.upscale, {
       source_video: crossingLargeSource,
     });

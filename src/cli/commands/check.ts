@@ -66,7 +66,7 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
     throw usageError(message, "pass only one of these files: the one to compare the runs with");
   }
   if (all.length > 0) return all;
-  throw new CliError("PIPELINE_NOT_FOUND", `${named.map(visible).join(", ")}: no file exports a pipeline`, {
+  throw new CliError("PIPELINE_NOT_FOUND", `No file in ${named.map(visible).join(", ")} exports a pipeline`, {
     next: "pass files, or the folder of your pipelines: showrunner check --against JOURNAL pipelines",
   });
 }

@@ -22,7 +22,7 @@ const LEAST_LENGTH = 32;
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
-  if (stored.fault !== null) warn(`${path} ${stored.fault}, so the dashboard has a new token. Open its pages again.`);
+  if (stored.fault !== null) warn(`${path} ${stored.fault}, so a new token was created. The old one no longer works.`);
   return makeToken(path);
 }
 
@@ -127,7 +127,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
       if (options.publicUrl !== undefined) output.say(`Only review links are served at ${options.publicUrl}.`);
       if (served.viewerUrl !== null) output.say(`Read-only address to share: ${served.viewerUrl}`);
       if (!interrupt.aborted) await once(interrupt, "abort");
-      output.say("Stopping; runs driven by the dashboard stop gracefully and can be resumed.");
+      output.say("Stopping. Runs driven by the dashboard will stop gracefully and can be resumed.");
       await served.close();
       if ((await addressIn(folder)) === served.origin) await rm(join(folder, ADDRESS_FILE), { force: true });
     } finally {

@@ -66,7 +66,7 @@ async function listAll({ output, io }: Context, flags: Flags["approve"]): Promis
     if (first === undefined) output.say("No step is waiting for a decision.");
     else {
       output.tell(table(waiting, shown, io.stdout.columns));
-      output.next(`showrunner approve ${visible(first.runId)}   (lists its waiting steps and what they show)`);
+      output.next(`showrunner approve ${visible(first.runId)}   (lists its waiting steps and their results to review)`);
     }
     return ExitCode.done;
   });
@@ -87,7 +87,7 @@ async function onlyStep(
   if (waiting.length === 1) return waiting[0]!.path;
   throw usageError(
     `${waiting.length} steps are waiting for a decision; specify one`,
-    `showrunner approve ${visible(runId)}   (lists the waiting steps and what they show)`,
+    `showrunner approve ${visible(runId)}   (lists the waiting steps and their results to review)`,
   );
 }
 
@@ -109,7 +109,7 @@ async function requested(runId: string, decide: () => Promise<void>): Promise<vo
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
     const own = "next" in error && typeof error.next === "string" ? visible(error.next) : null;
-    const next = own ?? `showrunner approve ${visible(runId)}   (lists the waiting steps and what they show)`;
+    const next = own ?? `showrunner approve ${visible(runId)}   (lists the waiting steps and their results to review)`;
     throw usageError(visible(asTyped(error)), next, error);
   }
 }

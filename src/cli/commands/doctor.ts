@@ -144,10 +144,10 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
       const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}; verified the newest runs in ${visible(shownJournal(location))}`;
       const folder = visible(dirname(location));
-      const cure = `make the folder ${folder} and the files of the journal writable, then run the command again`;
+      const cure = `make the folder ${folder} and the journal's files writable, then run the command again`;
       return [
         store.isReadOnly === true
-          ? failed("journal", `${visible(location)} can be read, but not written by this user`, cure)
+          ? failed("journal", `${visible(location)} can be read but not written to by this user`, cure)
           : fine("journal", said),
         await diskSpace(journalFolderOf(io, flags)),
         await telling(io, await store.notices()),
@@ -195,7 +195,7 @@ async function telling(io: Io, untold: readonly { readonly lastError: string | n
   const refused = untold.find(({ lastError }) => lastError !== null);
   if (refused !== undefined) {
     const said = `${untold.length} not delivered to ${visible(target ?? "any target")}: ${visible(refused.lastError ?? "")}`;
-    return failed("notify", said, "showrunner notify test   (list them with showrunner notify list)");
+    return failed("notify", said, "showrunner notify test   (showrunner notify list shows what was not delivered)");
   }
   const nobody = "off; to be notified when a run waits, set SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND";
   return fine("notify", target === null ? nobody : `notifications go to ${visible(target)}`);
@@ -329,7 +329,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = unreached(error, url.href) ?? (cause instanceof Error ? cause.message : String(cause));
     const said = `${visible(url.origin)}: ${visible(why)}`;
-    return failed("reachable", said, "check the URL, its tunnel and --webhook-port");
+    return failed("reachable", said, "check the URL, the tunnel and --webhook-port");
   } finally {
     server.closeAllConnections();
     server.close();

@@ -64,7 +64,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
   const message =
     lists.length === 0
       ? `Run ${visible(runId)} returned no media that is stored on this machine`
-      : `Run ${visible(runId)} has no result named ${visible(wanted!)}; use ${names}`;
+      : `Run ${visible(runId)} has no result named ${visible(wanted!)}; choose from: ${names}`;
   throw usageError(message, `showrunner show ${visible(runId)}`);
 }
 
@@ -168,7 +168,7 @@ function otioClip(
   };
 }
 
-/** Rounds times to whole frames, so that there are no gaps between clips. */
+/** Returns an OpenTimelineIO time range. Times are rounded to whole frames, so that there are no gaps between clips. */
 function timeRange(from: number, to: number, rate: number) {
   const start = Math.round(from * rate);
   const time = (value: number) => ({ OTIO_SCHEMA: "RationalTime.1", rate, value });

@@ -57,11 +57,11 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<void> {
       );
     if (report.leftovers > 0)
       output.say(
-        `${flags.dryRun ? "Would remove" : "Removed"} ${counted(report.leftovers, "temporary file")} from killed processes.`,
+        `${flags.dryRun ? "Would remove" : "Removed"} ${counted(report.leftovers, "temporary file")} left by killed processes.`,
       );
     if (reusable > 0)
       output.say(
-        `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that only these runs offer for --reuse.`,
+        `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that no other run can provide for --reuse.`,
       );
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
       output.next(repeatedCommand({ args: context.args.filter((one) => one !== "--dry-run") }));

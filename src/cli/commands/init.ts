@@ -38,7 +38,7 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
   const { found, said } = await askService(context, chooseStarter);
   const isReadable = project.manifest !== "unreadable";
   const isWrongKind = isReadable && !project.isEsm && !file.endsWith(".mts");
-  const renaming = `package.json lacks "type": "module": add it, or rename the file to ${visible(file).replace(/ts$/, "mts")}`;
+  const renaming = `package.json lacks "type": "module"; add it, or rename the file to ${visible(file).replace(/ts$/, "mts")}`;
   return {
     file,
     project,
@@ -80,7 +80,7 @@ async function writeBegun({ io, output }: Context, { file, files, project, said,
     `showrunner plan ${name}   (checks and prices it; spends nothing)`,
     isHosted
       ? `showrunner run ${name} --budget 1   (spends real money, at most this amount)`
-      : `showrunner run ${name} --local   (generates small real media on this machine, with play money)`,
+      : `showrunner run ${name} --local   (generates small but real media on this machine, for play money)`,
   );
 }
 
@@ -184,7 +184,10 @@ async function beginRecipe(context: Context, name: string): Promise<Begun> {
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Returns which export, or role in `cast.ts`, the user's existing files lack for the copied files; null if none. */
+/**
+ * Checks the user's existing files for what the copied files import from them. Returns a message about the first
+ * missing export or `cast.ts` role, or null.
+ */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {
@@ -298,8 +301,8 @@ async function gitIgnores(path: string): Promise<readonly string[]> {
 const LOCAL = "using the local service's models";
 
 /**
- * Chooses models from the configured service. Uses the local service's models if no service is configured or the
- * request fails.
+ * Chooses models from the configured service. `found` is null if no service is configured, the request fails, or the
+ * service lacks suitable models. `said` is the message for the user.
  */
 async function askService<T>(
   context: Context,
@@ -347,7 +350,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   output.result({ file, state }, visible(file));
   if (found === "unchanged") output.say("Already up to date");
   output.say(
-    "Agents that read skills from this folder find the skill when they next start, and use it for pipelines and videos",
+    "Agents that read skills from this folder will find the skill the next time they start, and will use it for pipelines and videos",
   );
   output.next("showrunner init   (creates a starter pipeline)");
 }

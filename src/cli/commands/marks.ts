@@ -211,7 +211,7 @@ async function fileHash(path: string): Promise<string> {
   return digest.digest("hex");
 }
 
-/** Returns the facts for a file's content credentials, without prompts, which could not be withdrawn once published. */
+/** Returns what a file's content credentials state. Leaves out prompts, because published ones cannot be withdrawn. */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
 } {

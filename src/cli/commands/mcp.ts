@@ -135,13 +135,16 @@ const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "f
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {
   const found = await pipelinesIn(await existingFolder(folder, context.io.cwd), context);
   if (found.length > 0) return found.map(({ pipeline, ...source }) => ({ name: pipeline.name, pipeline, source }));
-  throw new CliError("PIPELINE_NOT_FOUND", `${visible(folder)}: no file exports a pipeline`, {
-    next: "pass the folder of your pipelines: showrunner mcp pipelines",
+  throw new CliError("PIPELINE_NOT_FOUND", `No file in ${visible(folder)} exports a pipeline`, {
+    next: "pass the folder that contains your pipelines, such as: showrunner mcp pipelines",
   });
 }
 
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
   if ((await kindOf(path)) === "folder") return path;
-  throw usageError(`${visible(folder)} is not a folder`, "pass the folder of your pipelines: showrunner mcp pipelines");
+  throw usageError(
+    `${visible(folder)} is not a folder`,
+    "pass the folder that contains your pipelines, such as: showrunner mcp pipelines",
+  );
 }

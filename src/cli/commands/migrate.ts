@@ -143,7 +143,7 @@ async function sampleFor({ report }: Migration, target: VerificationTarget) {
 function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog): void {
   for (const [from, to] of Object.entries(map)) {
     if (to.startsWith("voice_") || catalog.model(to)?.state === "live") continue;
-    const next = "showrunner models list   (or a voice: --map V2-VOICE-ID=voice_…)";
+    const next = "showrunner models list   (to map a voice: --map V2-VOICE-ID=voice_…)";
     throw usageError(`--map ${visible(from)}=${visible(to)}: the catalog has no model ${visible(to)}`, next);
   }
 }
@@ -234,7 +234,7 @@ async function readDecisions({ io }: Context, named: string | undefined): Promis
     return parseDecisions((await readNamed(resolve(io.cwd, file))).toString(), file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { map: {}, leaveOut: [] };
-    const next = "correct the file, or use another with --decisions";
+    const next = "correct the file, or use another file: --decisions FILE";
     if (error instanceof DecisionsFileError) throw usageError(visible(error.message), next, error);
     const { message } = error as Error;
     throw usageError(`${visible(file)} cannot be read: ${visible(message)}`, next, error);

@@ -16,7 +16,7 @@ export async function testNotify(context: Context, flags: Flags["notify test"]):
   const error = await notifications.test();
   const text = error === null ? " accepted the test notification" : `: ${visible(error)}`;
   output.result({ target, ok: error === null, error }, visible(target) + text);
-  if (error !== null) output.say(`Next: correct the target, then showrunner notify test   (${HOW})`);
+  if (error !== null) output.say(`Next: correct the target, then run: showrunner notify test   (${HOW})`);
   return error === null ? ExitCode.done : ExitCode.failed;
 }
 
@@ -49,7 +49,7 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
   }
   const count = listed.length === 0 ? "No notifications" : counted(listed.length, "notification");
   output.say(
-    `${count} to deliver. showrunner worker delivers notifications, and so does any process that has a target and drives runs in this journal.`,
+    `${count} to deliver. showrunner worker delivers notifications, and so does any process that drives runs in this journal and has a notification target.`,
   );
 }
 

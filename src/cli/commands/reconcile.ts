@@ -50,7 +50,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
       title:
         "Jobs that use the same models and were created within ten minutes of these runs, but were not started by any run in this journal",
       ...listed(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
-      next: "showrunner jobs get <job-id>   (a run in another journal may have started the job; if it belongs to an unresolved step: showrunner adopt <run-id> <step>)",
+      next: "showrunner jobs get <job-id>   (shows the job, which a run in another journal may have started; if an unresolved step started it: showrunner adopt <run-id> <step>)",
     },
     {
       title: "Paid outputs that have not been downloaded yet but are still available on the service",
@@ -63,14 +63,14 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
       next: "showrunner api /jobs/<job-id>/logs   (shows what happened; then contact the service's support team)",
     },
     {
-      title: "Jobs whose cost on the service differs from the journal",
+      title: "Jobs whose costs on the service and in the journal differ",
       ...listed(report.otherCosts, [...own, "journal", "service"]),
       next: "showrunner jobs get <job-id>",
     },
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...listed(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support team; from now on, jobs of these models reserve the amount that was charged",
+      next: "contact the service's support team; from now on, jobs that use these models reserve the amount that was charged",
     },
     {
       title: "Runs whose ledger and events differ",
@@ -83,9 +83,9 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
       next: "showrunner doctor   (check that this is the account that paid for the run)",
     },
     {
-      title: "Unanswered chats, each of which may have been charged up to this amount",
+      title: "Unanswered chats, each of which may have been charged up to the unconfirmed amount",
       ...listed(report.abandonedChats, ["run", "step", "model", "sent_at", "unconfirmed"]),
-      next: "check the jobs of the same model in the lists above: each of them was charged",
+      next: "look for jobs of the same model in the lists above; each job found there was charged",
     },
   ];
 }
@@ -184,7 +184,7 @@ async function listOne(
       `${command} none   (the step fails and its reservation is released)`,
     );
   } else if (candidates.length === 0) {
-    output.next(`showrunner reconcile ${visible(runId)}   (searches the whole duration of the run)`);
+    output.next(`showrunner reconcile ${visible(runId)}   (searches all jobs from the run's whole duration)`);
     output.say(`To give up the job anyway: ${command} none   (the step fails and its reservation is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");

@@ -235,7 +235,7 @@ async function decideElsewhere(
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
-    "The edited text also occurs in other steps, and their files keep the old text unless you replace it there too",
+    "The edited text also occurs in other steps; their files will keep the old text unless you replace it there too",
     { next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)` },
   );
 }
@@ -257,8 +257,8 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"
   const what = `The rerun of ${steps.map(visible).join(", ")}, requested at ${new Date(requestedAt).toISOString()}`;
   output.say(
     isOpen
-      ? `${what}, is already in progress and continues (request ${visible(requestId)}). To request another rerun, pass a different --request-id`
-      : `${what} under this id, has already finished. Nothing is rerun.`,
+      ? `${what}, is already in progress and will continue (request ${visible(requestId)}). To request another rerun, pass a different --request-id`
+      : `${what} under this id, has already finished. Nothing new was started.`,
   );
 }
 

@@ -142,7 +142,7 @@ interface Drive extends PricedRows {
   readonly options: Parameters<typeof runEach>[3];
 }
 
-/** Runs all rows. An error after the first row has started is returned as `error`, which is null otherwise. */
+/** Runs all rows. If an error occurs after a row has started, returns it as `error` instead of throwing it. */
 async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
   const { io, output } = context;
   let over = 0;
@@ -224,7 +224,7 @@ const MOST_REPLACED = 10;
 
 function sayReplaced(replaced: readonly RunDocument[], { output }: Context): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
-    const message = "its row was changed or removed; only this command continues the run";
+    const message = "its row was changed or removed; the run continues only with the command in `next`";
     const how = next ?? { command: `showrunner resume ${id}`, note: null };
     output.printJsonLine({ line: null, id, status: "replaced", cost, held, message, next: how });
     if (at >= MOST_REPLACED) continue;
@@ -235,7 +235,7 @@ function sayReplaced(replaced: readonly RunDocument[], { output }: Context): voi
     output.next(`${how.command}   (continues the run: downloads results already paid for, and pays for the rest)`);
   }
   const more = replaced.length - MOST_REPLACED;
-  if (more > 0) output.next(`showrunner runs   (${more} more runs were replaced)`);
+  if (more > 0) output.next(`showrunner runs   (also lists the other replaced runs: ${more})`);
 }
 
 interface End {
@@ -259,7 +259,9 @@ function sayEnd(
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
     const wait = decisions === 1 ? "1 row is waiting" : `${decisions} rows are waiting`;
-    output.next(`showrunner approve   (${wait} for a decision; or open Review in showrunner dashboard)`);
+    output.next(
+      `showrunner approve   (${wait} for a decision; you can also decide under Review in showrunner dashboard)`,
+    );
   }
   if (isOpen) {
     const needed = neededBudget(outcomes, budget);

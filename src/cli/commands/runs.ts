@@ -121,6 +121,6 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
     if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(commandLine(next));
   }
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
-  const list = "showrunner approve   (lists all pending decisions; or open Review in showrunner dashboard)";
+  const list = "showrunner approve   (lists all pending decisions, as does Review in the dashboard)";
   output.next(...(decisions.length > MOST_COMMANDS ? [list] : decisions), ...commands);
 }

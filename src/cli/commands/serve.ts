@@ -23,7 +23,9 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<vo
   const { baseUrl, apiKey } = service;
   const text = `export SHOWRUNNER_BASE_URL=${baseUrl}\nexport SHOWRUNNER_API_KEY=${apiKey}`;
   output.result({ base_url: baseUrl, api_key: apiKey }, text);
-  output.say(`Local service on ${baseUrl}; state in ${visible(flags.data)}. Play money only. Press Ctrl-C to stop.`);
+  output.say(
+    `Local service running at ${baseUrl}; its data is in ${visible(flags.data)}. Play money only. Press Ctrl-C to stop.`,
+  );
   const { disabled_models: disabled, unread_tables: unread } = service.stats();
   for (const text of [...disabled, ...unread]) output.say(`Warning: ${visible(text)}`);
   if (!interrupt.aborted) await once(interrupt, "abort");
@@ -86,7 +88,7 @@ function serviceOptions(flags: Flags["serve"], cwd: string, key: string | undefi
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
   throw usageError(
-    "the key from --key-file, SHOWRUNNER_SERVE_KEY or --key is not ID:SECRET",
+    "the key from --key-file, SHOWRUNNER_SERVE_KEY or --key does not have the form ID:SECRET",
     "write it as my-key:my-secret",
   );
 }

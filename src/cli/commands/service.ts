@@ -242,7 +242,7 @@ function followText(event: FollowEvent): string {
     case "switched":
       return `  now following by ${event.to}: ${visible(event.reason)}`;
     case "finished":
-      return `${event.outcome}: ${counted(event.job.outputs.length, "output")}; see: showrunner jobs get ${visible(event.job.jobId)}`;
+      return `${event.outcome}: ${counted(event.job.outputs.length, "output")}; for details: showrunner jobs get ${visible(event.job.jobId)}`;
     default:
       return event satisfies never;
   }

@@ -17,7 +17,7 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
   const markup = parseMarkup(flags.markup ?? "0");
   if (markup === null) {
     const message = `--markup ${visible(flags.markup!)} is not a percentage from 0% to 1000%`;
-    throw usageError(message, "write it as --markup 20% or 12.5%");
+    throw usageError(message, "write a percentage, such as --markup 20% or --markup 12.5%");
   }
   const month = flags.month ?? new Date().toISOString().slice(0, 7);
   const period = periodOf(month);
@@ -27,7 +27,7 @@ export async function statement(context: Context, flags: Flags["statement"]): Pr
   const whose = flags.tag === undefined ? "all runs" : tagTexts(flags.tag).join(", ");
   output.printJson(document(made, { month, tags, markup: flags.markup ?? null }));
   if (flags.csv || flags.html) {
-    const named = { title: `Statement ${month}`, subtitle: `${whose}; months and days in UTC; US dollars` };
+    const named = { title: `Statement ${month}`, subtitle: `${whose}; dates in UTC; amounts in US dollars` };
     output.print(flags.csv ? statementCsv(made) : statementHtml(made, named));
   } else {
     const columns = flags.markup === undefined ? shown.filter(({ title }) => title !== "amount") : shown;

@@ -175,7 +175,7 @@ async function serve(
     const what = isPort ? `${flag} ${port}` : `--host ${visible(host)}`;
     throw usageError(
       `cannot listen on ${what}: ${cause.message}`,
-      isPort ? "use another port" : "use an address of this machine, or 0.0.0.0 for all",
+      isPort ? "use another port" : "use an address of this machine, or 0.0.0.0 for all of its addresses",
       cause,
     );
   });

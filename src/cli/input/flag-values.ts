@@ -81,7 +81,7 @@ function turnsOf(
   const isClear = tag !== "" && weights.every(([value, weight]) => value !== "" && Number.isFinite(weight));
   if (isClear) return { tag, weights: Object.fromEntries(weights) };
   const next = `give a tag and optional weights for its values: ${flag} client,acme=3`;
-  throw usageError(`${flag} ${visible(text)} is not of the form TAG or TAG,VALUE=WEIGHT`, next);
+  throw usageError(`${flag} ${visible(text)} must have the form TAG or TAG,VALUE=WEIGHT`, next);
 }
 
 type Tags = { readonly [key: string]: string };

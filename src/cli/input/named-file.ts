@@ -31,7 +31,7 @@ export async function writtenFile(
 
 const HEAD_BYTES = 4096;
 
-/** Returns the start of a file: "" if nothing or only a special file is at the path, and null if it is a folder. */
+/** Returns the start of a file, null for a folder, or "" if the path is missing or is a special file. */
 export async function headOf(file: string): Promise<string | null> {
   const kind = await kindOf(file);
   if (kind === "folder") return null;

@@ -337,7 +337,10 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Gives each row the id of its existing run, if there is one. This may be one of the row's other ids. */
+/**
+ * Gives each row the id of its existing run, which may be one of the row's other ids. A row without a run keeps its
+ * own.
+ */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

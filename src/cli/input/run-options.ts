@@ -42,7 +42,10 @@ function checkEachFlags({ each, quote, onExisting }: Flags["run"]): void {
   }
   if (onExisting === "fail") {
     const next = "omit --on-existing; to run the same rows again, give them new run ids with --id NAME";
-    throw usageError("--on-existing fail cannot be used with --each, which continues the existing run of a row", next);
+    throw usageError(
+      "--on-existing fail cannot be used with --each: if a row already has a run, --each continues it",
+      next,
+    );
   }
 }
 

@@ -274,7 +274,9 @@ export class LiveRun {
   }
 }
 
-/** Returns the stage of a step, to recognize outdated progress. Queueing and rendering count as one stage. */
+/**
+ * Returns a key for a step's attempt and stage, to recognize outdated progress. Queueing and rendering are one stage.
+ */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

@@ -55,7 +55,7 @@ const commands: { readonly [heading: string]: Commands } = {
       from(decide, "approve"),
     ],
     "reject <run-id> <step>": [
-      "reject a step waiting for approval: it fails, and steps that depend on it are skipped",
+      "reject a step waiting for approval; it fails, and steps that depend on it are skipped",
       from(decide, "reject"),
     ],
     "stop <run-id>": [
@@ -71,7 +71,7 @@ const commands: { readonly [heading: string]: Commands } = {
     balance: ["show the wallet balance, and what the runs in the journal have spent and reserved", from(gc, "balance")],
     doctor: ["check Node, settings, journal, media, disk space, service, clock and webhooks", from(doctor, "doctor")],
     "review-link [run-id] [step]": [
-      "create a link that lets a client make the pending decisions in selected runs, and see nothing else",
+      "create a link that lets a client make the pending decisions in selected runs, but see nothing else",
       async () => (await import("../commands/review-link.ts")).reviewLink,
     ],
     "export <run-id>": [
@@ -84,7 +84,7 @@ const commands: { readonly [heading: string]: Commands } = {
       async () => (await import("../commands/check.ts")).check,
     ],
     "adopt <run-id> [step] [job-id]": [
-      'resolve a submission that got no response: pass the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
+      'resolve a submission that got no response by passing the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
       async () => (await import("../commands/reconcile.ts")).adopt,
     ],
     "reconcile [run-id]": [
@@ -117,7 +117,7 @@ const commands: { readonly [heading: string]: Commands } = {
       "create a pipeline for the models of the configured service, plus package.json and tsconfig.json; overwrites nothing",
       from(init, "init"),
     ],
-    serve: ["run the local service: the whole API on this machine, with play money", from(serve, "serve")],
+    serve: ["run the local service, which offers the whole API on this machine with play money", from(serve, "serve")],
     worker: [
       "continue all resumable runs in the journal, and apply decisions as they are made",
       from(worker, "worker"),
@@ -149,7 +149,7 @@ const commands: { readonly [heading: string]: Commands } = {
     models: "read the catalog",
     "models list": ["list the models", from(service, "listModels")],
     "models show <model>": ["show a model and its schemas", from(service, "showModel")],
-    "models pull": ["write the catalog, and types for its models", from(service, "pullModels")],
+    "models pull": ["write the catalog, and types for its models, to files", from(service, "pullModels")],
     "models voices <model>": [
       "list a speech model's voices, or search them by name or description",
       from(service, "listVoices"),
@@ -198,5 +198,5 @@ function addOptions(command: Command, flags: FlagTable): void {
 function withShell(command: Command): void {
   command
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
-    .argument("[words...]", "the words typed so far (after --), for which completions are printed");
+    .argument("[words...]", "print completions for these words, typed so far (after --)");
 }

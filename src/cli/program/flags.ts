@@ -30,7 +30,7 @@ const rate = {
 };
 
 const spending = {
-  "--spending-cap <usd>": "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)",
+  "--spending-cap <usd>": "maximum total spending of all runs in the journal (default: SHOWRUNNER_SPENDING_CAP)",
   "--cap <cap>": list(
     "maximum spending per day, per tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
   ),
@@ -41,7 +41,7 @@ const spending = {
 
 const waitForCap = {
   "--wait-for-cap <duration>":
-    "when a daily cap is reached, wait for it to reset, for up to this long in total, such as 30h or 7d (default: pause)",
+    "longest total time to wait for daily caps to reset, such as 30h or 7d (default: pause when a cap is reached)",
 };
 
 const notify = {
@@ -146,11 +146,12 @@ export const options = {
     ...input,
     ...common,
     ...rows,
-    "--id <id>": "with --each, prefix for the run ids, the same as for `showrunner run` (default: the file's name)",
+    "--id <id>":
+      "with --each, prefix for the run ids; use the one that you pass to `showrunner run` (default: the file's name)",
     "--concurrency <limits>": "maximum number of parallel jobs in the forecast, such as 8 or total=8,video=2",
     ...profile,
     "--reuse": "treat steps as free if they can reuse results of earlier runs with identical inputs",
-    "--against <run-id|file>": "show differences from a run's plan or another file, and what they cost",
+    "--against <run-id|file>": "show differences from a run's plan or from another pipeline file, and what they cost",
     "--mermaid": "print the plan as a Mermaid flowchart",
     "--svg <file>": "draw the plan as an SVG file",
     ...maxUnquoted,
@@ -163,7 +164,7 @@ export const options = {
     "--yes": "accept the price of the steps to rerun",
     ...common,
     "--agree <usd>":
-      "maximum cost of this run alone (for a run that shares a budget and has paused because of its price)",
+      "maximum cost of this run alone (for a run that shares a budget and is paused until you accept a price)",
     "--quote <id>": "rerun only what was quoted under this id, for at most the quoted maximum",
     "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
     "--wait-for-funds <duration>":
@@ -208,7 +209,7 @@ export const options = {
   reject: { ...common, ...decision },
   "review-link": {
     ...common,
-    "--tag <key=value>": "show runs with this tag; repeat to require several",
+    "--tag <key=value>": "show runs with this tag; repeat to require several tags",
     "--expires <duration>": "how long the link is valid, up to 90d (default: 7d)",
     "--max-uses <n>": "maximum number of decisions and comments (default: 500)",
     "--public-url <url>": "public address of this server (default: SHOWRUNNER_PUBLIC_URL, or this machine's address)",
@@ -229,12 +230,12 @@ export const options = {
   report: {
     ...common,
     "--out <file.html>":
-      "file to write (default: report.html in the run's folder, if that is inside the current folder)",
+      "file to write (default: report.html in the run's folder, or report-<run-id>.html in the current folder if the run's folder is outside it)",
     "--for <whom>": choice(
       "who the report is for; a client sees only what the run returned, without steps, prompts or costs",
       ["client"],
     ),
-    "--prices": "include the cost, to the cent (with --for client)",
+    "--prices": "include the cost, rounded to the cent (only with --for client)",
   },
   export: {
     ...common,
@@ -247,13 +248,13 @@ export const options = {
     "--month <yyyy-mm>": "month to list, in UTC (default: the current month)",
     "--markup <percent>": "percentage to add to the costs, such as 20%",
     "--csv": "print CSV for spreadsheets",
-    "--html": "print an HTML page for the client; it shows amounts with markup, not costs",
+    "--html": "print an HTML page for the client; it shows marked-up prices, not your costs",
   },
   events: { ...common, "--follow": "keep printing until the run ends or pauses" },
   reconcile: common,
   marks: { "--trust <file>": "PEM file with the certificates of the signers that you trust", ...json },
   sign: {
-    "--cert <file>": "PEM file with your certificate and its issuers, up to the root",
+    "--cert <file>": "PEM file with your certificate first, then its issuers up to the root",
     "--key <file>": "PEM file with the certificate's private key",
     "--out <path>": "signed file, or an existing folder (default: NAME.signed.EXT next to each file)",
     "--source-type <type>": choice(
@@ -292,7 +293,7 @@ export const options = {
     ...spending,
     ...planning,
     "--port <port|0>": "port to listen on; 0 picks a free one (default: 8788, or a free one if that is in use)",
-    "--host <address>": preset("address to listen on; other machines cannot connect by default", "127.0.0.1"),
+    "--host <address>": preset("address to listen on; by default, only this machine can connect", "127.0.0.1"),
     "--allow-host <name>": list("additional hostname or address that browsers may use, such as a proxy's; repeatable"),
     "--public-url <url>":
       "public address of the proxy that forwards review links to this dashboard, such as https://review.example.com; at that address, the dashboard serves nothing else (default: SHOWRUNNER_PUBLIC_URL)",
@@ -307,7 +308,7 @@ export const options = {
     "--once": "exit when no resumable run is left; exit code 3 if a run could not be executed",
     "--wait-for-funds <duration>":
       "when the wallet runs short, wait up to this long (such as 30m) for funds before leaving the run paused",
-    ...engine("queue that distributes runs to workers (default: timers, inside this process)"),
+    ...engine("queue that distributes runs to workers (default: timers in this process)"),
     ...engineUrl,
     "--pipelines <dir>": "folder with the pipeline files, needed for runs with functions (default: the current one)",
     "--slices <n>": "maximum number of runs executed in parallel (default: 16)",
@@ -328,7 +329,7 @@ export const options = {
     ...planning,
     "--budget <usd>":
       "maximum total cost of all runs that agents start while this server runs (default: agents cannot start runs)",
-    "--run-budget <usd>": "maximum cost of each run that an agent starts (default: its quote)",
+    "--run-budget <usd>": "maximum cost of each run that an agent starts (default: the run's quote)",
     ...maxUnquoted,
     "--allow-approve": "let the agent approve or reject waiting steps",
     "--ask": "let the agent ask its user to make decisions, and to allow runs that cost more than --run-budget",
@@ -347,8 +348,9 @@ export const options = {
     "--key-file <file>":
       "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, otherwise generated and stored in the data folder)",
     "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
-    "--rate-limit <requests/seconds>": "requests allowed in a window of this many seconds, such as 600/60",
-    "--max-running <n|0>": "maximum jobs rendered in parallel",
+    "--rate-limit <requests/seconds>":
+      "number of requests allowed in a number of seconds, such as 600/60 for 600 requests in 60 seconds",
+    "--max-running <n|0>": "maximum number of jobs rendered in parallel",
     "--speed <factor>": "speed-up factor; with 20, jobs finish 20 times faster than on a real service",
     "--retention <duration>": "how long outputs are kept after submission (default: 24h)",
     "--url-life <duration>": "how long a download URL is valid (default: 1h)",
@@ -404,7 +406,7 @@ export const options = {
     ...common,
     "--snapshot <file>": "earlier catalog to compare with (default: catalog.json)",
     "--with <file>": "newer catalog (default: the service's current one)",
-    "--input <json|@file>": "input for the pipelines; required if a field has no default",
+    "--input <json|@file>": "input for the pipelines; required if a pipeline has an input field without a default",
     "-i <key=value>": list("one input field; key:=json for values other than text"),
     ...tables,
   },

@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json, Showrunner } from "../../index.ts";
 
-/** Placeholders for media in inputs that are checked against schemas. They are not used for price estimates. */
+/** Placeholders that stand for media when an input is checked against a schema, but not when it is priced. */
 const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },

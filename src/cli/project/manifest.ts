@@ -102,7 +102,10 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Returns whether Node can run the code as an ES module. Node cannot resolve imports without a file extension. */
+/**
+ * Returns whether Node can run the code as an ES module: it uses no CommonJS, and its relative imports have a file
+ * extension.
+ */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

@@ -60,7 +60,7 @@ export interface OfferedTake {
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Returns the results that a decision offers, in the engine's order, with their numbers for `--pick`. */
+/** Returns the results that a decision offers, in order, with their numbers for `--pick`. */
 export async function offeredTakes(decision: Decision, about: About): Promise<readonly OfferedTake[]> {
   const found = decision.shows.map(async (show, position): Promise<readonly Shown[]> => {
     const { $ref } = show;

@@ -15,7 +15,7 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
       ? "No time estimate yet: some models in the longest chain of steps have never run here"
       : `Expected to take about ${formatDuration(forecastMs)}`,
     ...lost.slice(0, MOST_RISKS).map(({ why }) => {
-      return `May expire before it is used: ${visible(why)}; it would have to be generated and paid for again`;
+      return `An output may expire before it is used: ${visible(why)}; that output would have to be generated and paid for again`;
     }),
     ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may expire`] : []),
   ];
@@ -36,17 +36,18 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const lines = [
     table(prices, columns, width),
     "",
-    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
+    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of the ${dollars(budgetMicros)} budget`}`,
   ];
   if (seeds.length > 0) {
     const replaced = seeds.map(({ step, before, after }) => `${visible(step)} ${before} → ${after}`);
     lines.push(`New ${seeds.length === 1 ? "seed" : "seeds"}: ${replaced.join(", ")}`);
   }
   const atService = seenThroughFirst.filter((path) => !unanswered.some(({ step }) => step === path));
-  if (atService.length > 0) lines.push(`Already paid for, so completed first: ${atService.map(visible).join(", ")}`);
+  if (atService.length > 0)
+    lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `The request for ${visible(step)} was never answered. After about a minute, the run looks for its job on the service. If the job is found, it is completed, because it is already paid for; if not, the changed request is sent instead. If the outcome stays uncertain, the old request is sent again with its key, for at most ${dollars(holdMicros, Math.ceil)}`,
+      `The request for ${visible(step)} was never answered. After about a minute, the run looks for the job on the service. If it finds the job, it waits for the result, because the job is already paid for; otherwise, it sends the changed request. If the outcome stays uncertain, it sends the old request again with the same key, for at most ${dollars(holdMicros, Math.ceil)}`,
     );
   }
   return lines.join("\n");

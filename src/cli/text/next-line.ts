@@ -51,8 +51,7 @@ function isSet(flag: string, command: string): boolean {
 }
 
 /**
- * Returns the cap without its amount, such as `customer=acme:/day`, because a cap replaces only one with the same tag
- * and period.
+ * Returns the tag and period of a cap, such as `customer=acme:/day`. A cap replaces another only if these are equal.
  */
 function scopeOf(cap: string): string {
   return cap.replaceAll("'", "").replace(/[^:/]+(\/day)?$/, "$1");

@@ -287,7 +287,7 @@ export class TimeoutError extends ShowrunnerError {
 /** A client option has an invalid value, or an input is not JSON. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
-  /** Name of the option. Null if the value is not an option of `createClient`. */
+  /** Name of the invalid option, if known. Null if the error concerns something else. */
   readonly option: string | null;
 
   constructor(message: string, options: { readonly option?: string; readonly cause?: unknown } = {}) {

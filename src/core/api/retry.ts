@@ -61,7 +61,7 @@ export async function withRetries<T>(
     // The pacer already delays the next attempt.
     if (refusal?.status === 429) continue;
     const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
-    logger.debug({ ...result.note, error: error.message, waitMs }, "the request failed and is sent again");
+    logger.debug({ ...result.note, error: error.message, waitMs }, "the request failed and will be sent again");
     await sleep(clock, waitMs, signal);
   }
 }

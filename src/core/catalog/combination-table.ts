@@ -126,7 +126,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** Returns all rows, closest match first, if the input matches none of them; otherwise an empty list. */
+/** Returns all rows, closest match first, or an empty list if the input matches one of them. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

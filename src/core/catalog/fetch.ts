@@ -12,7 +12,7 @@ import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Lists a model's jobs. Fails if not even a chat model has this id. */
+  /** Lists a model's jobs. Fails if no model, not even a chat model, has this id. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
@@ -23,8 +23,8 @@ interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all models that the service lists. Unknown ids are left out. `chats` are ids of
- * chat models whose existence is checked.
+ * Reads the models with these ids, or all models that the service lists. Unknown ids are left out. Also checks which of
+ * the chat models `chats` exist.
  */
 export async function fetchCatalog(
   client: CatalogClient,
@@ -375,7 +375,7 @@ export function parseSnapshot(json: string, name = "the catalog snapshot"): Cata
   if (parsed.success) return catalogOf(parsed.data.map(toModel));
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` (${issue.path.join(".")}: ${issue.message})`;
-  throw new SnapshotError(`${name} is not a list of models${where}; write it again with: showrunner models pull`);
+  throw new SnapshotError(`${name} is not a list of models${where}; create it again with: showrunner models pull`);
 }
 
 function toModel(from: z.output<typeof entry>): CatalogModel {
@@ -397,7 +397,7 @@ export async function readSnapshot(path: string): Promise<Catalog> {
   try {
     json = await readFile(path, "utf8");
   } catch (cause) {
-    throw new SnapshotError(`${path} cannot be read; write it with: showrunner models pull`, { cause });
+    throw new SnapshotError(`${path} cannot be read; create it with: showrunner models pull`, { cause });
   }
   return parseSnapshot(json, path);
 }

@@ -12,7 +12,7 @@ export class HandleMisuseError extends ShowrunnerError {
 
   constructor(step: string) {
     super(
-      `the result of ${step} does not exist during planning, so it cannot be converted to a string here; to use a value in text, tag ` +
+      `the result of ${step} does not exist yet during planning, so it cannot be used as a string here; to use it in text, tag ` +
         `the template with text (text\`A \${…}\`, import { text } from "showrunner"), ` +
         "or pass the handle itself as a field of another step's input",
     );

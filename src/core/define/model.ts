@@ -90,7 +90,7 @@ export interface ProfileStep {
 
 /**
  * A variant of a pipeline with other models or other field values, such as a cheap, quick `draft`. Without a profile,
- * the pipeline runs as written. `swap` and `fieldsOf` check the types of a profile's entries. Plain ids work as well.
+ * the pipeline runs as written. Use `swap` and `fieldsOf` if the types of the entries should be checked.
  */
 export interface Profile {
   /** Replacement models, keyed by the id of the model that they replace. {@link swap} returns such entries. */

@@ -211,7 +211,7 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
   return { draft: { pipeline: pipeline.name, ...titled, parsedInput, ...recorded }, problems: [] };
 }
 
-/** Builds the draft of a stored run. Parsing the input again restores dates and adds new defaults. */
+/** Builds the draft of a stored run. Parses the input again, which restores dates and adds new default values. */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   const parsed = parse(pipeline, parsedInput);
   const input = "problems" in parsed ? parsedInput : asBefore(parsed.value, parsedInput);

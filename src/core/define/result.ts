@@ -5,8 +5,8 @@ import { textHandle } from "./handle.ts";
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 
 /**
- * Builds text with values from steps, which are inserted once they exist. The result, such as `` text`A picture of
- * ${story.at("title")}` ``, can be used wherever an input accepts text.
+ * Builds text with values from steps, which are inserted once they exist. Use it wherever an input accepts text:
+ * `` text`A picture of ${story.at("title")}` ``.
  */
 export function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string> {
   return textHandle(

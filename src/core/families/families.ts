@@ -21,7 +21,7 @@ export function readFamilies(given: FamiliesOption | undefined): Families {
   const parsed = familyListSchema().safeParse(typeof given === "string" ? readJson(given) : given);
   if (!parsed.success)
     throw new FamiliesError(
-      `${source} is not a list of model families as described in docs/model-families.md; fix:${parsed.error.issues.map(line).join("")}`,
+      `${source} is not a list of model families as described in docs/model-families.md. Problems:${parsed.error.issues.map(line).join("")}`,
     );
   assertNamed(parsed.data, source);
   return familiesWith(parsed.data);
@@ -85,7 +85,10 @@ interface Pattern {
   readonly name: ModelName;
 }
 
-/** The most specific pattern is last. Among equals, the last family is, so that a file overrides built-in families. */
+/**
+ * Returns the patterns of all families, the most specific last. If two are equally specific, the one of the later
+ * family is last, so that a file overrides built-in families.
+ */
 function patternsOf(families: readonly Family[]): readonly Pattern[] {
   const patterns = families.flatMap((family) => family.models.map((id) => ({ family, name: parseModelName(id) })));
   return patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
@@ -206,7 +209,7 @@ function familyListSchema() {
   const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
   const common = {
-    /** Why the rule exists, and what to do. Messages show it after the field's name and the problem. */
+    /** When the rule applies. Default: always. */
     when: condition.optional(),
     /** Why the rule exists, and what to do. Messages show this text after the field's name and what is wrong with it. */
     message: z.string().min(1),
@@ -268,8 +271,8 @@ export interface Family {
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
   /**
-   * True if the rules are built in. If the model's schema has a combination table, it then replaces them, except
-   * `max_sum`.
+   * True if the rules are built in. Built-in rules other than `max_sum` are ignored if the model's schema has a
+   * combination table.
    */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];

@@ -15,8 +15,8 @@ export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
   /**
-   * Returns the JSON of the run's last `lease.acquired` event before `seq`, which names the version that wrote the
-   * event.
+   * Returns the JSON of the run's last `lease.acquired` event before `seq`. It names the program version that wrote
+   * event `seq`.
    */
   readonly signature: (seq: number) => string | null;
 }
@@ -63,7 +63,7 @@ function newerVersion(where: string, version: number, { path }: RecordOrigin): J
 function unreadable(where: string, { path }: RecordOrigin): JournalCorruptError {
   return new JournalCorruptError(
     path,
-    `${where} cannot be read: the file is damaged. Restore it from a copy; other runs in it may be intact.`,
+    `${where} cannot be read: the file is damaged. Restore it from a copy. Other runs in the damaged file may be intact.`,
   );
 }
 

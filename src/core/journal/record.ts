@@ -62,7 +62,7 @@ export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
   readonly slot: number | null;
-  /** Value of the account's charge counter when the charge became known; null until then. */
+  /** How many commits had charged the account when this charge became known; null until then. */
   readonly charged: number | null;
 }
 

@@ -4,7 +4,7 @@ import type { RunPlanned } from "./events.ts";
 
 /** Selects the runs that match all fields that are set. */
 export interface RunsQuery {
-  /** Maximum number of runs, newest first. */
+  /** Maximum number of runs to return. */
   readonly limit?: number | undefined;
   /** Only runs created before this time, in epoch milliseconds. */
   readonly before?: number | undefined;

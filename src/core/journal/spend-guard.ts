@@ -19,7 +19,8 @@ export interface Guarded {
 }
 
 /**
- * Returns the limits for the commit's holds; null if there are none. No wallet floor applies to holds for providers.
+ * Returns the limits for the commit's holds; null if there are no holds. Holds for providers alone are not limited by
+ * the wallet.
  */
 export function guardOf({ guard, ledger = [] }: Commit): SpendingGuard | null {
   const requested = heldBy(ledger);

@@ -29,7 +29,7 @@ import type {
 export interface Overcharge {
   /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The highest charge of a job whose quote was zero, or that had no quote and cost more than its maximum. */
+  /** The highest unexpected charge: for a job quoted as free, or above the maximum of a job without a quote. */
   unquotedMicros: number | null;
   times: number;
   excessMicros: number;
@@ -102,7 +102,7 @@ export interface AttemptState extends Awaited {
   isAdopted?: true;
   /** Set if a response about the job was incomplete or contradicted an earlier one. */
   doubt?: {
-    /** Time of the first such response, in epoch milliseconds. */
+    /** Time of the first incomplete or contradictory response, in epoch milliseconds. */
     readonly since: number;
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
@@ -113,7 +113,7 @@ export interface AttemptState extends Awaited {
     /** True if the provider's responses say nothing about the job. */
     readonly isUnread?: true;
   };
-  /** The provider that receives the request. By default, the service receives it. */
+  /** The provider that the request is sent to. Absent if it is sent to the service. */
   provider?: string;
   /** The handle for polling the provider, if the request can be polled. */
   operation?: Json;
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** A request may be sent again without a new record until this long after its last recorded send. */
+/** Once this much time has passed since a request's last recorded send, the next send must be recorded first. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {
@@ -239,7 +239,7 @@ export interface RunState {
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
   agreed: AgreedQuote | null;
-  /** The percentage last reported for each budget or cap, by the limit's name. */
+  /** The usage last reported for each budget or cap, in percent, keyed by the name of the limit. */
   spendingReached?: { readonly [limit: string]: number };
 }
 
@@ -284,8 +284,8 @@ export function isStepFinal(status: StepStatus): boolean {
 }
 
 /**
- * Returns true if a run with this status has ended. Accepts any string, because the status of a row can be
- * `interrupted`.
+ * Returns true if a run with this status has ended. Accepts any string, because the status in a list of runs can also
+ * be `interrupted`.
  */
 export function isRunFinal(status: string): boolean {
   return (runStates.ended as ReadonlySet<string>).has(status);

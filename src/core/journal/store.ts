@@ -248,7 +248,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Puts a message into the inbox and returns its id. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
-  /** Passes a webhook's message to the runs that have the job. Ids must pass `isDeliverable`. */
+  /** Passes a webhook's message to the runs that have the job. The delivery's ids must pass `isDeliverable`. */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Returns messages that the run has not consumed, oldest first. */
   inbox(runId: string): Promise<readonly InboxEntry[]>;
@@ -395,7 +395,9 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Number of commits that have charged the account. A balance that is read later includes these charges. */
+  /**
+   * Number of commits that have charged the account. A balance that is read after this number includes their charges.
+   */
   readonly mark: number;
 }
 

@@ -81,7 +81,7 @@ export function redactUrls(text: string): string {
     text
       // Search each run of characters only once. Text before the URL's scheme is kept.
       // Punctuation after a URL is not part of it, so "https://;" is only a scheme.
-      .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]*)(:\/\/[^\s"'<>]*[^\s"'<>;,])/gi, (_, run: string, rest: string) => {
+      .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]*)(:\/\/[^\s"'<>]*[^\s"'<>.,:;!?)])/gi, (_, run: string, rest: string) => {
         const at = run.search(/[a-z]/i);
         return at < 0 ? run + rest.replace(/[?#].*$/s, "") : run.slice(0, at) + redactUrl(run.slice(at) + rest);
       })
@@ -148,7 +148,7 @@ const SECRET_TEXT = new RegExp(
   "gi",
 );
 
-/** Matches a name with its value in a form, a header, or JSON inside text, even if the value is cut off. */
+/** Matches a name and its value in text, as written in form data, headers or JSON, even if the value is cut off. */
 const PAIR = /(?<![\w-])([a-z][\w-]*)(["'\\]{0,2}\s{0,2}[=:]\s{0,2}["'\\]{0,2})([^\s"'\\&,;{}[\]]+)/gi;
 
 function withoutPairs(text: string): string {

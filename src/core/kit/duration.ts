@@ -45,7 +45,7 @@ export interface Expected {
 /** A request that is taking longer than expected, or longer than its time limit (`within`). */
 export interface Late {
   readonly since: number;
-  /** Expected duration of the request. Null unless the run reported it as slow. */
+  /** Expected duration of the request, if the run reported the request as slow; otherwise null. */
   readonly expected: Expected | null;
   /** The time limit (`within`) that the request has exceeded, in milliseconds; null if it has exceeded none. */
   readonly withinMs: number | null;

@@ -55,7 +55,7 @@ export function isShowrunnerError(value: unknown): value is ShowrunnerError {
   return value instanceof ShowrunnerError;
 }
 
-/** The readers of an error message. They see only predefined messages and those of `CallerError`. */
+/** A kind of reader who is shown only predefined error messages and those of `CallerError`. */
 export type Audience = "customer" | "agent" | "reviewer";
 
 export type Sentences = { readonly customer: string; readonly agent: string };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds: longer than a process that only tests the lock holds it. */
+/** Time to wait for the lock, in milliseconds. A process that only tests the lock holds it for less time than this. */
 const LOOK_MS = 200;
 
 export interface FolderLock {

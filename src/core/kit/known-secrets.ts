@@ -101,7 +101,7 @@ function partsOfCredential(value: unknown): readonly string[] {
 }
 
 interface SecretForm {
-  /** The secret's unescaped first characters, at least {@link SHORTEST_SECRET} of them. */
+  /** First characters of the secret, without escapes. There are at least {@link SHORTEST_SECRET} of them. */
   readonly begins: string;
   readonly source: string;
 }

@@ -33,7 +33,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
     const added = entries.filter(([key]) => key === BATCH_TAG || key === SOURCE_TAG).length;
-    const why = added === 0 ? "" : ` Showrunner itself adds ${added} of these tags to the run of each row.`;
+    const why = added === 0 ? "" : ` Showrunner itself adds ${added} of these tags to each row's run.`;
     throw new InvalidOptionError(
       option,
       `${entries.length} tags are too many; a run can have at most ${MOST_TAGS}.${why}`,
@@ -61,7 +61,7 @@ function checkTag(key: string, value: string, option: string): void {
   if (typeof value === "string" && value !== ANY_VALUE && VALUE.test(value)) return;
   throw new InvalidOptionError(
     option,
-    `${JSON.stringify(value)} is not a valid value of the tag ${key}; use 1 to 80 printable characters, without spaces at either end. "*" alone is reserved.`,
+    `${JSON.stringify(value)} is not a valid value for the tag ${key}; use 1 to 80 printable characters, without spaces at either end. "*" alone is reserved.`,
   );
 }
 

@@ -84,10 +84,7 @@ function nestedValue(name: string): StateValue {
   return rest.length === 0 ? name : { [parent!]: nestedValue(rest.join(".")) };
 }
 
-/**
- * Creates a chart that computes a transition when it is first needed and then remembers it. In a new process, each
- * computation takes up to a millisecond.
- */
+/** Creates a chart that computes each transition only once, because a computation can take a millisecond. */
 function createChart(machine: AnyStateMachine): Chart {
   const known = new Map<string, Map<string, string | null>>();
   const find = (state: string, event: string): string | null => {

@@ -89,7 +89,7 @@ async function checkTarget(out: string, contentType: string): Promise<void> {
   if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "use the link's target or another file");
   if (!there.isFile()) throw refused(`${name} is not a regular file`, "write to another file");
   if ((await signableType(out)) !== contentType)
-    throw refused(`${name} has another format`, `write to a new file, or replace a file of type ${contentType}`);
+    throw refused(`${name} has another format`, `write to a new file, or to an existing file of type ${contentType}`);
 }
 
 function definition({ digitalSourceType, models, description, ingredients }: Claim, title: string, format: string) {
@@ -253,7 +253,7 @@ function stateOf(state: string | null | undefined, failures: readonly string[]):
 }
 
 const NAME = "@contentauth/c2pa-node";
-/** Installs 0.8.0, because 0.9.8 depends on a package that is not on npm. */
+/** The command that installs the package. It installs 0.8.0, because 0.9.8 depends on a package that is not on npm. */
 const INSTALL = `npm install ${NAME}@0.8.0`;
 
 interface Asset {

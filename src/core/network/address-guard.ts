@@ -12,7 +12,7 @@ export interface AddressGuard {
   check(url: string): void;
   /** Resolves the service's own host. The first result decides which private addresses are allowed. */
   readonly lookupOwn: LookupFunction;
-  /** Resolves the host of a response's URL and checks its addresses. The connection uses exactly these addresses. */
+  /** Resolves the host of a URL found in a response and checks its addresses. Connections use only these addresses. */
   readonly lookupNamed: LookupFunction;
 }
 

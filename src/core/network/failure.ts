@@ -41,7 +41,7 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   refused: (host) => `nothing listens at ${host} (connection refused)`,
   network: (host) => `${host} cannot be reached from this network`,
   tls: (host) => `the TLS connection to ${host} failed: the server's certificate or protocol was not accepted`,
-  proxy: (host) => `the proxy refused a tunnel to ${host}`,
+  proxy: (host) => `the proxy refused to open a tunnel to ${host}`,
   "connect timeout": (host) => `${host} did not accept a connection in time`,
   broken: (host) => `the connection to ${host} broke`,
 };
@@ -69,14 +69,14 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
     const { NODE_EXTRA_CA_CERTS: file } = process.env;
     return file
       ? `check that ${file}, set in NODE_EXTRA_CA_CERTS, contains the CA certificate that signed the server's certificate`
-      : "if a proxy or the service uses a private certificate authority, start with NODE_EXTRA_CA_CERTS=authority.pem, or with NODE_USE_SYSTEM_CA=1 if this machine trusts it";
+      : "if a proxy or the service uses a private certificate authority, set NODE_EXTRA_CA_CERTS=authority.pem, or NODE_USE_SYSTEM_CA=1 if this machine trusts that authority";
   }
   const { proxy, exceptedBy } = routeTo(address);
   const { host } = new URL(address);
   if (failure === "proxy" && proxy !== null) {
     const status = /\((\d{3})\)/.exec(causesOf(cause).join("\n"))?.[1];
     return status === "407"
-      ? `the proxy ${shownProxy(proxy)} requires a user and a password: set them in ${proxy.variable} as USER:PASSWORD@${proxy.url.host}`
+      ? `the proxy ${shownProxy(proxy)} requires a user name and password: set them in ${proxy.variable} as USER:PASSWORD@${proxy.url.host}`
       : `the proxy ${shownProxy(proxy)} ${status === undefined ? "closed the connection" : `answered ${status}`}; allow ${host} in the proxy, or add it to NO_PROXY`;
   }
   if (!beforeAnyTunnel.has(failure)) return null;

@@ -115,8 +115,8 @@ export function createForwarder(): Forwarder {
 }
 
 /**
- * How long to wait for this machine to look up a host before a proxied request is sent anyway, in milliseconds. The
- * lookup can be slow on a network without public DNS.
+ * Maximum time, in milliseconds, to look up a host on this machine before sending a request through a proxy. The lookup
+ * can be slow on a network without public DNS.
  */
 const OWN_LOOKUP_MS = 2_000;
 

@@ -27,7 +27,8 @@ export interface CatalogModel {
 }
 
 /**
- * The code of a problem caused only by a schema's default values. A price estimate shows whether the problem is real.
+ * Code of a problem that is caused only by default values. A price estimate shows whether the service accepts the
+ * input.
  */
 export const BY_DEFAULT = "combination-by-default";
 

@@ -99,7 +99,7 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The run's other steps, whose input fields the expansion's steps can refer to. */
+  /** The steps of the surrounding run. Steps of the expansion can refer to their input fields. */
   readonly around?: readonly PlanStep[];
 }
 

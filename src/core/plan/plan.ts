@@ -105,7 +105,7 @@ export function failurePolicyOf({ onFailure }: Plan, step: PlanStep): FailurePol
   return policy ?? onFailure;
 }
 
-/** A result of an earlier step, as a local function receives it. The function must not change the file. */
+/** A file from an earlier step, as passed to a local function, which must not change it. */
 export interface LocalFile {
   readonly path: string;
   readonly contentType: string;
@@ -131,7 +131,7 @@ export interface TaskContext {
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
-/** One of several results, as a scoring function receives it. `index` starts at 0. */
+/** A result that a scoring function is asked to score. `index` starts at 0. */
 export interface Candidate extends LocalFile {
   readonly index: number;
   /** Aborted when the run stops. The function's result is then ignored. */

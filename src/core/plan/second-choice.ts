@@ -90,8 +90,8 @@ export class OptionsOut {
   }
 
   /**
-   * If this problem rules out the last option too, returns the problems that ruled out the earlier options. Each
-   * problem is returned only once, even over several calls.
+   * If this problem rules out the last option too, returns the problems that ruled out the earlier options. Later calls
+   * do not return these problems again.
    */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];

@@ -1,7 +1,7 @@
 /** The kinds of media that a model accepts or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
-/** The kinds of files that a local function writes. No model accepts text files. */
+/** The kind of a file that a local function writes: media, or text, which no model accepts. */
 export type FileKind = MediaKind | "text";
 
 /** JSON as the journal stores it. */
@@ -49,7 +49,7 @@ export interface StepPolicy {
   readonly keep: boolean;
   /**
    * `continue`: if this step fails, the steps that use it are skipped. `failFast`: if this step fails, the run stops.
-   * `quorum`: the step starts once all its dependencies have finished and at least this many of the results that it
+   * `quorum`: once all its dependencies have finished, the step starts if at least `quorum` of the results that it
    * references exist. If absent, the pipeline's policy applies.
    */
   readonly onFailure?: FailurePolicy;
@@ -100,7 +100,7 @@ export type ProviderPromise = "keyed" | "found again" | "once";
 export interface ProviderStep extends StepBase {
   /** `provider:model` as the AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
   readonly model: string;
-  /** The model's call options, which may contain {@link Reference}s. Media arrive as local files. */
+  /** The provider, such as `fal`. */
   readonly provider: string;
   /** The model's call options, which may contain {@link Reference}s. Media are passed to the code as local files. */
   readonly input: Json;

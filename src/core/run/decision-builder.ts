@@ -236,7 +236,7 @@ export interface DecideContext {
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** Submit requests older than this are not sent again, so a person must decide about them. */
+  /** How long a submit request may be sent again, in milliseconds. After that, a person must decide about it. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
   /** True in a worker, which polls for overdue requests even if the run is not running. */
@@ -248,7 +248,7 @@ export interface Decision {
   readonly events: readonly RunEvent[];
   /** Commands to start once the events are durable. */
   readonly commands: readonly Command[];
-  /** When to decide again without a new event; null if never. */
+  /** When to decide again even if no new event arrives; null to wait for an event. */
   readonly wakeAt: number | null;
   readonly lateAt?: number | null;
 }

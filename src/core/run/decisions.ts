@@ -39,7 +39,7 @@ export interface OpenDecision {
   readonly step: string;
   /** The author's question; null if there is none. */
   readonly message: string | null;
-  /** When the decision was requested, in epoch milliseconds. */
+  /** The number of takes to choose from; null if there is no choice. */
   readonly takes: number | null;
   /** When the decision became open, in epoch milliseconds. */
   readonly since: number;
@@ -82,7 +82,7 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
 function whyLate(state: RunState, path: string): string | null {
   const used = decidedOn(state, path).map((name) => state.steps[name]!);
   const bought = used.find(isBought);
-  if (bought !== undefined) return `${bought.path} has already sent a paid request because of that decision`;
+  if (bought !== undefined) return `${bought.path} has already sent a paid request based on that decision`;
   const busy = used.find((step) => step.path !== path && isUnderWay(state, step));
   if (busy !== undefined) return `${busy.path} is running because of that decision`;
   const cancelled = Object.values(state.steps).find(({ status }) => status === "cancelled");

@@ -122,9 +122,9 @@ export interface CapTerms {
   readonly title: string;
   readonly endsAt: number | null;
   readonly resumesAt: string | null;
-  /** The command-line option that sets the cap: its text before and after the amount. */
+  /** The command-line option that sets the cap, split into the text before and after the amount. */
   readonly flag: readonly [before: string, after: string];
-  /** The command-line options that set the cap to its present amount; empty if the run stores the cap. */
+  /** The command-line options that set this cap. Empty for a budget, because the run stores it. */
   readonly limitFlags: readonly string[];
 }
 
@@ -222,7 +222,7 @@ export class Reservations {
       this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
   }
 
-  /** Returns whether the step must wait for another job's bill, which shows what the model really charges. */
+  /** Returns whether to wait for another job's cost first, because the model may charge more than it quotes. */
   isBillAwaited(plan: PlanStep): boolean {
     if (!("model" in plan)) return false;
     const { overcharges, steps } = this.#state;

@@ -23,7 +23,7 @@ export function nextCommand(state: RunState, { isInterrupted = false } = {}): Ne
     return resume(
       state,
       codeFlag(state),
-      "the run's process has ended; resuming collects the jobs that are already paid for",
+      "the run's process has ended; resuming fetches the results of jobs that are already paid for",
     );
   if (state.status === "paused") return afterPause(state);
   if (!isRunFinal(state.status)) return null;
@@ -63,7 +63,7 @@ function afterPause(state: RunState): NextCommand {
       return resume(
         state,
         ["--wait-for-funds 30m", ...limitWords(state)],
-        "once the wallet has funds, omit --wait-for-funds",
+        "if the wallet already has funds, you can omit --wait-for-funds",
       );
     case "budget":
       return resume(state, budgetFlag(state));
@@ -74,7 +74,7 @@ function afterPause(state: RunState): NextCommand {
       return resume(
         state,
         limitWords(state),
-        `run this command ${from}; a worker continues the run automatically${higher}`,
+        `run this command ${from}; if a worker is running, it continues the run automatically${higher}`,
       );
     }
     case "approval":

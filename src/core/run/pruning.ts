@@ -84,7 +84,7 @@ const NONE: readonly string[] = [];
 
 /**
  * Returns true if the step must wait because its result may never be used: every requested result that needs it also
- * depends on a job whose media a model may still refuse.
+ * depends on a job whose model may still refuse its input media.
  */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
@@ -149,7 +149,7 @@ export class StepNode {
   reads: Reference["$ref"][] = [];
   /** Number of unfinished steps that this step needs, including the inner steps of an expansion. */
   openSources = 0;
-  /** Number of needed steps that use this step, plus one if it is a root of the plan. */
+  /** Number of needed steps that use this step, plus one if `isRoot` is true. */
   users = 0;
   /** True if the step's result is needed even if no other step uses it. */
   isRoot = false;

@@ -94,7 +94,7 @@ function isComing({ planned, steps }: RunState, path: string): boolean {
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
-/** Issues the lookup of an identical earlier request when possible. Returns whether the step must wait for it. */
+/** Starts the search for an identical earlier request, if needed. Returns true if the step must wait for it. */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
   const id = commandId({ type: "reuse", step: plan.path, fingerprint: "" });

@@ -174,7 +174,7 @@ function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: st
   return reader === "local" ? { $file: { sha256, contentType } } : { source: "upload", sha256 };
 }
 
-/** Matches `$file`, the key that marks a stored file. Each further `$` is an escape. */
+/** Matches `$file`, the key that marks a stored file, and its escaped forms, which begin with more than one `$`. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 

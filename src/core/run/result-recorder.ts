@@ -23,10 +23,7 @@ export class ResultRecorder {
   readonly #free = new Set<string>();
   readonly #since: number;
 
-  /**
-   * Starts with every step that has succeeded, because an earlier process may have crashed before it recorded the
-   * results.
-   */
+  /** Treats all succeeded steps as unrecorded, because an earlier process may have crashed before recording them. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;

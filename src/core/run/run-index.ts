@@ -18,7 +18,7 @@ import { returnedReferences } from "./returned.ts";
 
 type Ref = Reference["$ref"];
 
-/** The scheduler's counts and sets of a run's steps. Each event updates only those that it affects. */
+/** Counts and sets of a run's steps, for the scheduler. An event updates only the ones that it affects. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;

@@ -173,8 +173,8 @@ export class Scheduler {
   }
 
   /**
-   * Makes decisions only for the steps that are due. Returns null if one of these decisions affects all steps, so that
-   * all must be decided.
+   * Makes decisions only for the steps that are due. Returns null if one of them affects all steps, which must then be
+   * reconsidered.
    */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
@@ -333,7 +333,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   builder.pauseNow(
     "approval",
-    `${first.path}${more} is waiting for a decision${asks}.${mayBeLost(state)} Review and decide: showrunner approve ${state.runId}`,
+    `Waiting for a decision on ${first.path}${more}${asks}.${mayBeLost(state)} Review and decide: showrunner approve ${state.runId}`,
   );
 }
 
@@ -347,7 +347,7 @@ function mayBeLost(state: RunState): string {
   const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
   if (first === undefined) return "";
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return ` The only copy of output ${first.index} of ${first.step} is on the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
+  return ` The only copy of output ${first.index} of ${first.step}${more} is on the service until ${new Date(first.expiresAt).toISOString()}: decide before then.`;
 }
 
 function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
@@ -357,7 +357,7 @@ function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutp
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const until = output.expiresAt === undefined ? "" : ` until ${new Date(output.expiresAt).toISOString()}`;
   const kept = output.phase === "lapsed" ? "The service may delete it at any time" : `The service keeps it${until}`;
-  return `${what}${why}${more}. ${kept}. Fetch it again for free: showrunner resume ${runId}`;
+  return `${what}${why}${more}. ${kept}. To try again for free, run: showrunner resume ${runId}`;
 }
 
 function finishRun(builder: DecisionBuilder): void {

@@ -130,8 +130,8 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
 }
 
 /**
- * Returns why the remaining steps of an option that exceeded its time limit cannot start: an option after it is still
- * open or has succeeded. Null if they can start.
+ * Checks whether a late option may start its remaining steps. Returns null if it may, otherwise the reason: a later
+ * option is still open or has succeeded.
  */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
@@ -221,7 +221,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Returns which option was used and why; null if it was the first one. */
+/** Returns which option was used and why; null if the first option was used. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);
@@ -250,8 +250,8 @@ export function cameLate(state: RunState): readonly { readonly option: string; r
 }
 
 /**
- * Why a step failed and whether it was charged: `open` if the bill is still missing, `maybe` if the charge can never be
- * confirmed.
+ * Why a step failed and whether it was charged. `paid` is `open` if the charge is not known yet, and `maybe` if it can
+ * never be confirmed.
  */
 interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";

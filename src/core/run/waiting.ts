@@ -21,8 +21,8 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 /**
- * Minimum time limit when the run resumes waiting for a late request. It is long enough to find out that the job does
- * not exist.
+ * Minimum time for which a resumed run waits again for a late request. It leaves time to detect that the job does not
+ * exist.
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
@@ -168,11 +168,11 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const isAsked = phase !== "unresolved" && doubt !== undefined;
   const asks = isAsked
     ? "; the run keeps asking until the provider answers"
-    : `; showrunner resume ${runId} asks once more, free of charge`;
+    : `; showrunner resume ${runId} asks the provider once more, free of charge`;
   const again = operation === undefined ? "" : asks;
   const advice =
     provider !== undefined
-      ? `Check your account at ${provider}, then pass the file that the request generated, or none: ${adopt} <file|none>${again}`
+      ? `Check your account at ${provider}, then pass the file that the request generated, or none if there is no file: ${adopt} <file|none>${again}`
       : unresolved === "incomplete"
         ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;

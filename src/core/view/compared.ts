@@ -5,7 +5,7 @@ import { runKind } from "../run/kinds/index.ts";
 import { missingReason } from "../run/resolve.ts";
 
 export interface ComparedPart {
-  /** Name of the alternative, or of the step that made the results if they are not from a comparison. */
+  /** Name of the compared alternative or, without named alternatives, of the step that made the results. */
   readonly name: string;
   readonly models: readonly string[];
   readonly costMicros: number | null;

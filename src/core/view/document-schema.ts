@@ -35,7 +35,10 @@ const phase = z
 /** The fields of an output that the operator and callers both get. */
 const output = z.strictObject({
   index: z.int(),
-  file: z.string().nullable().describe("Name of the file, relative to the run's folder; null if it is not returned"),
+  file: z
+    .string()
+    .nullable()
+    .describe("Name of the file, relative to the run's folder; null if the file is not returned"),
   content_type: z.string().nullable(),
   width: z.number().nullable(),
   height: z.number().nullable(),
@@ -123,7 +126,7 @@ const operatorStep = step.extend({
   promise: z
     .enum(["keyed", "found again", "once"])
     .exactOptional()
-    .describe("How a request to a provider is kept from being executed twice"),
+    .describe("How a request to a provider is prevented from running twice"),
   late: z
     .strictObject({
       since: instant.describe("When the request was accepted"),
@@ -133,7 +136,7 @@ const operatorStep = step.extend({
       job_id: z.string().nullable(),
     })
     .nullable()
-    .describe("Details of a request that takes longer than expected"),
+    .describe("Details of a request that is taking longer than expected"),
   started_at: instant.nullable(),
   finished_at: instant.nullable(),
   quote: usd.nullable(),
@@ -279,12 +282,12 @@ const stepProgress = z.strictObject({
 export type StepProgress = z.output<typeof stepProgress>;
 
 const quoteDocument = z.strictObject({
-  id: z.string().describe("Agrees to the price of one run"),
+  id: z.string().describe("Pass this id to agree to the price of one run"),
   maximum: usd.describe("Maximum cost of a run started with this quote, excluding the cost of `open_steps`"),
   expires_at: instant,
   open_steps: list(z.string()).describe("Steps that have no price yet; the run pauses and asks before each of them"),
   total: z.strictObject({ min: usd, max: usd.nullable().describe("null if there is no upper limit"), expected: usd }),
-  left: usd.nullable().describe("What is left of the caller's budget; null without an overall budget"),
+  left: usd.nullable().describe("What is left of the caller's budget; null if there is no overall budget"),
   expected_ms: z.number().nullable(),
   step_count: z.int(),
 });

@@ -29,7 +29,7 @@ export interface EditList {
   /** Images that functions used together with films, such as logos. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** The finished result. Null if the result is a list of clips or is itself the only clip. */
+  /** The finished file. Null if the clips themselves are the result. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }

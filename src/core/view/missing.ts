@@ -106,7 +106,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Lists the steps that have an ended job whose cost is still unknown. */
+/** Lists the steps that have a finished job whose cost is still unknown. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -135,7 +135,7 @@ const MOST_SHOWN = 6;
 
 /** Outputs that a check rejected. */
 export interface Refused {
-  /** The rejected outputs. The file of an upload step has index 0. */
+  /** Path of the step that checked the outputs. */
   readonly step: string;
   readonly reason: string;
   /** The rejected outputs. An upload's file is output 0. */

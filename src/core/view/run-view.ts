@@ -96,7 +96,7 @@ export class RunView {
     return comparedParts(this.state, decision);
   }
 
-  /** Returns the outputs that this step rejected, and those that were rejected in steps whose results it passes on. */
+  /** Returns the outputs that this step rejected, and those rejected by steps whose results this step passes on. */
   refused(path: string): readonly Refused[] {
     return refusedBefore(this.state, path);
   }

@@ -40,7 +40,10 @@ export interface AttemptView {
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** State of the attempt's money. `unconfirmed` means that it is unknown whether anything was charged, or how much. */
+  /**
+   * Whether the attempt's cost is held, settled or released. `unconfirmed` means that it is unknown whether anything
+   * was charged, or how much.
+   */
   readonly money: MoneyPhase;
   readonly error: JournalError | null;
   readonly sentAt: number | null;
@@ -64,12 +67,12 @@ export interface StepView {
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The last attempt, which may not have been sent yet; null if there is none. */
+  /** The last attempt since the latest rerun, which may not have been sent yet; null if there is none. */
   readonly current: AttemptView | null;
   /** Attempts that were sent or have failed. */
   readonly attempts: readonly AttemptView[];
   readonly quote: AttemptView["quote"];
-  /** Total cost of the attempts; null if none has a bill. */
+  /** Total cost of the attempts, in micro-dollars; null while no cost is known. */
   readonly costMicros: number | null;
   /** Money reserved for attempts that have no bill yet. */
   readonly heldMicros: number;

@@ -114,8 +114,8 @@ export class Timeline implements TimelineWriter {
   }
 
   /**
-   * Ends the queue span at the acknowledgment and begins the render span, because no event records when rendering
-   * starts.
+   * Ends the queue span and begins the render span at the acknowledgment, because no event records the actual start of
+   * rendering.
    */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);

@@ -31,7 +31,7 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Minimum number of letters in a line. Even text half as high as the frame leaves room for this many. */
+/** Minimum number of letters in a line. They fit even if the text is half as high as the frame. */
 const LEAST = 2;
 
 /** A pause longer than this many seconds starts a new cue. */

@@ -25,7 +25,10 @@ export interface LowerThirdText {
 
 const SMALLEST = 0.6;
 
-/** Shrinks the text until it fits. @throws FilmError if the text would be too small */
+/**
+ * Returns where a lower third is placed, and its lines. Shrinks the text until it fits.
+ * @throws FilmError if the text would be too small
+ */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;
   for (let size = asked; size >= asked * SMALLEST - 1e-9; size -= asked * 0.1) {
@@ -44,8 +47,8 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
 }
 
 /**
- * Breaks text into lines. If a word is wider than a line, returns too many lines, so that the caller tries a smaller
- * size.
+ * Breaks text into lines. If a word is wider than a line, adds empty lines, so that the result has too many lines and
+ * the caller tries a smaller size.
  */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];

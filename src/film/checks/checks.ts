@@ -52,7 +52,9 @@ export type LookedAt<C> = Exclude<
 /** Makes unknown check names a type error. */
 export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
-/** Judges three frames of a film, taken at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */
+/**
+ * Judges three frames of a film, taken at 10, 50 and 90 percent of its length. They are JPEGs at most 768 pixels wide.
+ */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
 export interface Limits {

@@ -13,7 +13,7 @@ const SPEECH_DB = -35;
 const SILENCE_DB = -50;
 /** Minimum length of a silence, in seconds. Shorter ones are pauses between words. */
 const PAUSE_SECONDS = 0.3;
-/** Tolerance in seconds, because durations are rounded to whole frames. */
+/** Tolerance for durations, in seconds. Covers rounding to whole frames. */
 const SLACK_SECONDS = 0.05;
 
 export async function findFlaws(

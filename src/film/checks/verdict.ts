@@ -2,8 +2,7 @@ import { z } from "zod";
 import type { Inspected } from "../../core/define/index.ts";
 
 /**
- * A chat model on the service that judges images. Its verdict is a separate step, which is priced and recorded like any
- * other chat step.
+ * A chat model on the service that judges images. Each judgment is a separate chat step, priced and recorded as usual.
  */
 export interface ChatJudge {
   /** The model's id. */

@@ -39,7 +39,7 @@ export async function whyMissing(): Promise<string> {
   const ffmpeg = await findProgram("ffmpeg");
   if (ffmpeg === null && process.env.FFMPEG_PATH)
     return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is not an executable file`;
-  if (ffmpeg === null) return "ffmpeg was not found: it is neither on PATH nor in FFMPEG_PATH";
+  if (ffmpeg === null) return "ffmpeg was not found: it is not on PATH, and FFMPEG_PATH is not set";
   if ((await findProgram("ffprobe")) === null) return `ffprobe was not found next to ${ffmpeg} or on PATH`;
   return `${ffmpeg} cannot be started`;
 }

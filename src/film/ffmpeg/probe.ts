@@ -82,7 +82,7 @@ const SHOWN =
 interface ProbeOptions {
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the file is an input, whose duration is limited. Default true. */
+  /** Whether the file comes from outside, so that its duration is limited. Default true. */
   readonly isForeign?: boolean;
 }
 
@@ -144,7 +144,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Parses ffprobe's output. Returns null if the output was so long that its start was dropped. */
+/** Parses ffprobe's output. Returns null if it is not JSON, for example because very long output lost its start. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;

@@ -53,8 +53,8 @@ export type Need = keyof typeof SPECIAL;
 const asked = new Map<string, Requirement>();
 
 /**
- * Returns a function that checks whether ffmpeg meets the needs. The same needs always return the same function, so
- * that they are checked only once.
+ * Returns a function that checks whether ffmpeg has everything needed. The same needs always return the same function,
+ * so that they are checked only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();

@@ -56,7 +56,7 @@ const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg and returns its messages. @throws FilmError, which names the input if that is unreadable */
+/** Runs ffmpeg and returns its messages. @throws FilmError, which names the input if it is damaged */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });

@@ -9,7 +9,7 @@ export interface Colors {
   readonly primaries: string;
   readonly transfer: string;
   readonly range: "tv" | "pc";
-  /** True for RGB and gray, which need no matrix. */
+  /** True if the pixels are RGB or gray, so that no color matrix applies. */
   readonly isRgb: boolean;
   readonly hasAlpha: boolean;
   readonly isDeclared: boolean;

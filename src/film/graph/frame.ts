@@ -30,7 +30,7 @@ const MOST_FILM_PIXELS = 36_000_000;
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
-  return `${width}x${height} pixels, more than ${MOST_PIXELS} per side or ${MOST_FILM_PIXELS / 1e6} million in all`;
+  return `${width}x${height} pixels; the maximum is ${MOST_PIXELS} per side and ${MOST_FILM_PIXELS / 1e6} million in total`;
 }
 
 export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {

@@ -8,7 +8,7 @@ export interface Box extends Pixels {
 export type Position = "top" | "middle" | "bottom";
 export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 
-/** Text heights as fractions of the frame's shorter side. */
+/** Text heights of captions and titles, as fractions of the frame's shorter side. */
 export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
 export const SUBTITLE_PART = 0.7;

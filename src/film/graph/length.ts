@@ -45,7 +45,8 @@ export function foreseenLength(what: string, film: Ends | null, length?: Length)
   const { seconds, note } = fitLength(what, film, length);
   return {
     seconds,
-    warning: note && `${note} (expected durations); set the \`length\` option to choose which duration applies`,
+    warning:
+      note && `${note} (based on expected durations); set the \`length\` option to choose which duration applies`,
   };
 }
 

@@ -88,7 +88,7 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * Adds the steps for checks with a chat model. `<name>-frames` runs the other checks and extracts frames,
+ * Adds the steps for checks with a chat model. `<name>-frames` extracts frames and runs the checks that need no model,
  * `<name>-verdict` asks the model, and `<name>-check` fails if there is a flaw.
  */
 function addJudged(

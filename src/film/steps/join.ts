@@ -32,7 +32,7 @@ import {
 import { type EndsOf, foreseenLength, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 
-/** Size of the film. Default: the first clip's size or, if `format` is set, the length of the clip's shorter side. */
+/** Options for `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
   /** Size of the film. Default: the first clip's size or, with `format`, its shorter side. */
   readonly size?: Size;
@@ -316,8 +316,8 @@ export interface SlideshowOptions extends JoinOptions {
 const [SECONDS, FADE] = [3, 0.5];
 
 /**
- * Makes a silent film from images. Its defaults differ from those of `join`: 16:9 at 1080p, 30 frames per second, `fit:
- * "crop"`, cross-fades of half a second, and a slow zoom.
+ * Makes a silent film from images. Unlike `join`, it defaults to 16:9 at 1080p, 30 frames per second, cross-fades of
+ * half a second, a slow zoom and `fit: "crop"`.
  */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);

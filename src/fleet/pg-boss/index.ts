@@ -11,8 +11,8 @@ export interface PgBossEngineOptions {
   /** Number of database connections that this process uses for the queues. Default 4. */
   readonly connections?: number | undefined;
   /**
-   * After this many seconds without a sign of life, a process is considered dead, and another process takes over its
-   * work. Default 10, pg-boss's minimum.
+   * Seconds without a heartbeat after which a process is considered dead and another process takes over its work.
+   * Default 10, pg-boss's minimum.
    */
   readonly heartbeatSeconds?: number | undefined;
   /** Called when a handler or the queue fails. Failed work is retried. */

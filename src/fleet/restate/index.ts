@@ -36,7 +36,7 @@ export interface RestateEndpointOptions {
   readonly port?: number | undefined;
   /**
    * URL at which Restate reaches this process or its load balancer. The process registers this URL when it starts to
-   * take work. If `null`, it registers nothing. Default: host and port.
+   * take work. If `null`, it registers nothing. Default: made from `host` and `port`.
    */
   readonly address?: string | null | undefined;
   /** URL of Restate's admin API. Default: port 9070 on the ingress's host. */
@@ -182,7 +182,9 @@ async function register(
   const { services } = (await answer.json()) as { readonly services: readonly { readonly name: string }[] };
   if (services.some(({ name }) => name === service)) return;
   const others = services.map(({ name }) => name).join(", ");
-  throw new Error(`${failed} for ${service}, because ${others} uses this address: give each its own address`);
+  throw new Error(
+    `${failed} for ${service}, because this address already belongs to ${others}: give each worker its own address`,
+  );
 }
 
 async function briefly(answer: Response): Promise<string> {

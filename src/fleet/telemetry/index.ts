@@ -3,10 +3,12 @@ import type { JournalStore, Showrunner } from "../../index.ts";
 import { expositionText, JournalCounters, JournalGauges, type Metric, metric } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
-/** A measured journal. Pass its `journal` to Showrunner instead of the original. */
+/**
+ * A journal that collects metrics, and methods that report them. Pass `journal` to Showrunner instead of the original.
+ */
 export interface Measured {
   readonly journal: JournalStore;
-  /** Adds the requests of this client to the counts. */
+  /** Includes the requests of this Showrunner's client in the metrics. */
   watch(show: Pick<Showrunner, "client">): void;
   /** Returns all metrics in Prometheus's text format. */
   scrape(): Promise<string>;

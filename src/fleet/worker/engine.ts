@@ -14,7 +14,10 @@ export interface Engine {
    * engine stores its work, the promise resolves only once the wake is stored.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
-  /** Schedules local work in any process, unless it is already scheduled. Work with the lowest `place` goes first. */
+  /**
+   * Schedules local work, which any process may perform. Does nothing if the work is already scheduled. Work with the
+   * lowest `place` goes first.
+   */
   delegate(work: LocalWork): Promise<void>;
   /**
    * Starts taking work. A run has one slice at a time across all processes. If a handler rejects, the engine calls it

@@ -21,7 +21,7 @@ export interface WebhookReceiverOptions
   readonly onNews?: ((message: string) => void) | undefined;
 }
 
-/** Delay before a webhook's job is looked up again, because the webhook may arrive before the job is recorded. */
+/** Delay before a webhook's job is looked up a second time, in case the webhook arrived before the job was recorded. */
 const AGAIN_MS = 2_000;
 
 /**

@@ -28,7 +28,7 @@ export interface WorkerOptions {
   readonly webhooks?: boolean | undefined;
   /** See {@link SliceOptions.waitForFundsMs}. */
   readonly waitForFundsMs?: number | undefined;
-  /** Interval between searches of the journal for runs whose wake was lost, in milliseconds. Default 5,000. */
+  /** How often to search the journal for runs whose wake was lost, in milliseconds. Default 5,000. */
   readonly sweepEveryMs?: number | undefined;
   /** Called with the result of each slice. */
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["engine"]["slice"]>>) => void) | undefined;
@@ -38,7 +38,7 @@ export interface WorkerOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** The worker that `startWorker` started. */
+/** A running worker. */
 export interface Worker {
   /** True while the worker takes work. False while it cannot read its journal or is stopping. */
   isReady(): boolean;
@@ -63,14 +63,14 @@ const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
 /**
- * How far ahead a worker looks for due runs on startup, because they may be waiting for local work that died with
- * another process.
+ * How far ahead a worker looks for due runs on startup. Such runs may be waiting for local work that was lost when
+ * another process died.
  */
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Executes the runs that an engine gives to this process. With `createTimersEngine`, it also finds and executes due
- * runs that no worker started.
+ * Starts a worker, which executes the runs that an engine gives to this process. With `createTimersEngine`, the worker
+ * also finds and executes due runs that no other worker started.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
@@ -79,7 +79,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const orphans = new Set(
     engine.isOfProcess ? await show.engine.dueRuns({ lateMs: -ORPHANED_MS, limit: MOST_AT_ONCE }) : [],
   );
-  /** Ids of runs that this process has taken and that are not idle yet. */
+  /** Ids of the runs that this process has taken and that still have something to do. */
   const open = new Set<string>();
   const failed = new Map<string, number>();
   const fail = (runId: string) => {

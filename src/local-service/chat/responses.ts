@@ -36,7 +36,7 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** Body of a responses request. It cannot refer to earlier responses, because they are not stored. */
+/** Body of a request to the Responses API. It cannot refer to earlier responses, because they are not stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
   input: z.array(item).min(1).max(1000),

@@ -34,7 +34,7 @@ export interface ClockControl extends Clock {
   real(): void;
   /** Runs `factor` times as fast as the machine's clock. */
   scaled(factor: number): void;
-  /** Stops the clock until it is advanced. */
+  /** Stops the clock, so that it moves only when it is advanced. */
   manual(): void;
   /** Moves the clock forward by `ms`, and runs each timer that becomes due. */
   advance(ms: number): Promise<void>;

@@ -39,7 +39,7 @@ const count = z.int().min(0).max(1_000_000);
 
 /** Conditions of a rule. The rule applies if all the given conditions are met. */
 const match = {
-  /** Route such as `POST /models/{model}`, as shown in the table of endpoints. Default: every route. */
+  /** Route, such as `POST /models/{model}`. Default: every route. */
   route: z.string().max(200).optional(),
   model: z.string().max(200).optional(),
   /** Regular expression that must match part of the job's prompt or text. */
@@ -101,7 +101,7 @@ const faultRule = z.discriminatedUnion("kind", [
   rule("webhook_duplicate", {}),
   /** Delays a webhook by `delay_ms`, on the service's clock. Different delays change the order of webhooks. */
   rule("webhook_delay", { delay_ms: ms }),
-  /** A webhook is never sent. */
+  /** The webhook of a job is not sent at all. */
   rule("webhook_never", {}),
 ]);
 

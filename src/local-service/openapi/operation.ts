@@ -107,7 +107,7 @@ export function jsonBody(schema: JsonSchema, required = true): RequestBody {
 
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-  cursor: { type: "string", description: "The next_cursor of the previous page; absent for the first page." },
+  cursor: { type: "string", description: "The next_cursor of the previous page; omit it for the first page." },
 };
 
 const MEANING: Readonly<Record<number, string>> = {
@@ -119,7 +119,7 @@ const MEANING: Readonly<Record<number, string>> = {
   409: "The resource or the idempotency key is in use.",
   410: "The model is retired; its successor may be given in `replaced_by`.",
   422: "Moderation refused the input.",
-  429: "The rate limit is exceeded; wait for retry_after seconds.",
+  429: "Rate limit exceeded; wait `retry_after` seconds.",
   500: "An unexpected error occurred.",
   503: "The request could not be completed; try again.",
 };
@@ -151,7 +151,10 @@ const SHOULD_RETRY = {
 };
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
-  "X-RateLimit-Concurrency-Limit": integerHeader("Limit on requests in flight; sent only if exceeded.", false),
+  "X-RateLimit-Concurrency-Limit": integerHeader(
+    "Limit on requests in flight; sent only when the limit is exceeded.",
+    false,
+  ),
   "X-RateLimit-Concurrency-Remaining": integerHeader("Always 0.", false),
 };
 

@@ -33,10 +33,10 @@ const LOGS_AFTER =
 const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\`, whose data is [STREAM_DONE]. Send the id of the
 last frame as Last-Event-ID to continue after it. A stream that ends without done was interrupted: connect again.`;
 const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
-\`data: [DONE]\`. If it fails after the stream has started, the last event has \`error\`.`;
+\`data: [DONE]\`. If the answer fails after the stream has started, the last event has \`error\`.`;
 
 const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
-\`response.incomplete\`. If it fails after the stream has started, the last event is \`error\`.`;
+\`response.incomplete\`. If the answer fails after the stream has started, the last event is \`error\`.`;
 
 const date = { ...text, description: "An ISO 8601 date, with or without a time." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
@@ -82,7 +82,7 @@ export const API_SPECS: Specs = {
   "GET /models/{model}/jobs": row(
     "models",
     "list_model_jobs",
-    list("JobSummary", "A page of the model's jobs, newest first, even if the model is retired."),
+    list("JobSummary", "A page of the model's jobs, newest first; also available for retired models."),
     paged,
   ),
   "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your voices."), {

@@ -29,7 +29,7 @@ export interface ServiceStats {
   readonly wallets: readonly WalletStats[];
   /** One message for each disabled model in the catalog, with the reason. */
   readonly disabled_models: readonly string[];
-  /** One message for each table of field combinations that has unreadable rows. */
+  /** One message for each model whose published table of field combinations has a line that cannot be read. */
   readonly unread_tables: readonly string[];
 }
 

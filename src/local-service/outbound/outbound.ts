@@ -159,7 +159,7 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly LookupA
   return family === 0 ? resolve(host) : [{ address: host, family }];
 }
 
-/** Refuses a URL if any address of its host is forbidden. */
+/** Resolves a URL to the addresses to connect to. Blocks it if any of them is forbidden. */
 async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
   if (!URL.canParse(text)) return BLOCKED;
   const url = new URL(text);

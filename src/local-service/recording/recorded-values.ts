@@ -13,7 +13,10 @@ export const OUTPUT_URL = "recorded:output";
 
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** First segments of the paths that are recorded. The rest of the API concerns credentials and webhooks. */
+/**
+ * First path segments of the requests that are recorded. Other requests concern credentials and webhooks, and are not
+ * recorded.
+ */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",

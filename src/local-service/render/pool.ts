@@ -23,7 +23,7 @@ export function newGate(): DecodeGate {
   return new Int32Array(new SharedArrayBuffer(8));
 }
 
-/** Runs `work` and returns its result. If the thread is closing, the returned promise never settles. */
+/** Runs `work` while counting it in the gate. If the thread is closing, the returned promise never settles. */
 export async function passGate<T>(gate: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(gate, PENDING, 1);
   try {

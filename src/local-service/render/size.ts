@@ -64,7 +64,7 @@ export function customShotsMs({ shot_type, multi_prompt }: Readonly<Record<strin
   return multi_prompt.reduce<number>((sum, shot) => sum + readShot(shot).durationMs, 0);
 }
 
-/** Scales the shots of `multi_prompt` so that together they fill the frames. */
+/** Returns the scenes of `multi_prompt`, scaled so that together they last `frames` frames. */
 export function storyboardOf(input: Readonly<Record<string, unknown>>, frames: number): readonly [Scene, ...Scene[]] {
   const shots = Array.isArray(input.multi_prompt) ? input.multi_prompt.map(readShot).slice(0, frames) : [];
   const total = shots.reduce((sum, shot) => sum + shot.durationMs, 0);

@@ -47,7 +47,8 @@ export class ReplayBook {
   }
 
   /**
-   * Returns the next recorded response to a submit request. After the last one, repeats the recorded jobs with new ids.
+   * Returns the next recorded response to a submit request. When none is left, cycles through the recorded jobs with
+   * new ids.
    */
   submit(
     request: string,

@@ -20,8 +20,8 @@ function frame(event: "status" | "log", id: string, data: unknown): string {
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
 /**
- * Formats a job's status as a frame, whose id encodes the last event before the frame and whether the frame ends the
- * stream.
+ * Formats a job's status as a frame. The frame's id contains the id of the last event before it, and whether the stream
+ * ends.
  */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
@@ -92,7 +92,7 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** Maximum duration of a stream. After it, the service ends the stream, and the client reconnects. */
+/** Maximum duration of a stream. The service then ends the stream, and the client reconnects. */
 const MAX_STREAM_MS = HOUR_MS;
 
 interface OpenStream {

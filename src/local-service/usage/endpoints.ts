@@ -15,7 +15,7 @@ function readInstant(call: Call, name: string): number | null {
   if (text === null) return null;
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
-  throw invalid([problem(name, "is not an ISO 8601 date, with or without a time", "format")]);
+  throw invalid([problem(name, "must be an ISO 8601 date, with or without a time", "format")]);
 }
 
 function readWindow(call: Call, now: number): { start: number; end: number } {

@@ -61,7 +61,7 @@ function fillUpscale(job: Job): void {
   }
   const scale = job.plainField(["upscale_factor", "scale", "factor"]);
   const factors = (scale?.values ?? []).map((value: Json) => `${scale?.name} ${value}`);
-  const why = `${view.id} upscales by a factor, and the size of its input is not known`;
+  const why = `${view.id} upscales by a factor, which cannot be calculated because the size of the input is not known`;
   job.decide(["target_resolution"], why, [`the default of ${view.id}`, ...factors]);
 }
 
@@ -177,7 +177,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Fills in the job's input. Adds jobs that have to run before this one to `before`. */
+/** Fills in the job's input. Adds to `before` the jobs that must run first. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const { type } = job.body;
   if (type === "video" || type === "motion_control") return fillVideo(job, before);

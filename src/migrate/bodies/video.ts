@@ -54,7 +54,10 @@ function leavePrompt(job: Job): void {
   const shots = given(job.body, ...at("multi_prompt"));
   const isContained = (Array.isArray(shots) ? shots : []).some(({ prompt }) => String(prompt).includes(text));
   if (isContained) return job.dropUnused(at("text_prompt"), `${why} that contain it`);
-  job.decide(at("text_prompt"), why, ["use only the shots", "put its text before the prompt of each shot"]);
+  job.decide(at("text_prompt"), why, [
+    "use only the shots",
+    "put the text of text_prompt before the prompt of each shot",
+  ]);
 }
 
 interface Shot {
@@ -183,7 +186,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "video to start from");
 }
 
-/** Puts the speech generated for the video before the audio that the body specifies. */
+/** Sets the audio input: first the speech generated for the video, then the audio that the body specifies. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");

@@ -100,7 +100,7 @@ function fitNumber(field: FieldView, value: number): Coerced {
   if (bounded === value) return { fits: true, value, why: null };
   const bounds = [min > -Infinity ? `at least ${min}` : "", max < Infinity ? `at most ${max}` : ""].filter(Boolean);
   const rule = [...bounds, ...(step === null ? [] : [`a multiple of ${step}`]), ...(isWhole ? ["a whole number"] : [])];
-  return { fits: true, value: bounded, why: `the nearest value that is ${rule.join(", ")}` };
+  return { fits: true, value: bounded, why: `the nearest allowed value (${rule.join(", ")})` };
 }
 
 function fitText(field: FieldView, value: string): Coerced {

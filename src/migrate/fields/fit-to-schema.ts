@@ -56,8 +56,8 @@ function topOf({ field }: FieldProblem): string | null {
 }
 
 /**
- * Fills in the missing field that `problem` reports. Returns false if it cannot. Set `isOfRow` if the chosen
- * combination of fields requires the field.
+ * Fills in the missing field that `problem` reports. Returns false if it cannot. Set `isOfRow` if the field is required
+ * by the chosen row of the model's combination table.
  */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);

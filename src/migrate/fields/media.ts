@@ -16,8 +16,8 @@ export interface Medium {
 }
 
 /**
- * Returns the media that the id at `path` refers to. `role` is used in the file's name if the document provides no
- * better name.
+ * Returns the medium to which the id at `path` refers. `role` becomes part of the file's name if no better name is
+ * known.
  */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));

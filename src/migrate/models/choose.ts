@@ -28,7 +28,7 @@ export class ModelChooser {
     this.#map = map;
   }
 
-  /** Chooses a model for the first need that any model meets. */
+  /** Chooses a model for the first of `needs` that some model can meet. */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
     const known = this.#known.get(key);

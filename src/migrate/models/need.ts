@@ -103,7 +103,7 @@ export function suits(view: ModelView, need: Need) {
   return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
 }
 
-/** Returns whether the model accepts the media in `met` together and requires no other media. */
+/** Returns true if the model accepts this combination of fields and requires no other media. */
 function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
   const table = combinationTable(model.inputSchema);
   if (table === null || !table.isWhole || table.rows.length === 0) return true;

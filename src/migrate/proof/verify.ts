@@ -49,7 +49,7 @@ export interface VerifyOptions {
   readonly input: unknown;
   /** Folder for the run's output files. */
   readonly outDir: string;
-  /** Name of the run. Default: `verify`. */
+  /** The run's id. Default: `verify`. */
   readonly id?: string | undefined;
   /** Signal that stops the run. The migration is then reported as not verified. */
   readonly signal?: AbortSignal | undefined;

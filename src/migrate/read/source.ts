@@ -70,7 +70,7 @@ export function unreadable(code: string, message: string, position: Position = {
 
 export type TextPart = string | { readonly expression: string };
 
-/** Matches text that consists of a single template. Within longer text, single braces are literal. */
+/** Matches text that is nothing but one `{name}`. Within longer text, single braces are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 

@@ -26,8 +26,8 @@ const INTRODUCTION =
 
 const HOW_TO_DECIDE =
   "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
-  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again: in a terminal it asks, and `--map V2-NAME=V3-ID` sets a model or voice; " +
-  "the answers are kept in `migrate.decisions.json`. Decide on everything else in `pipeline.ts`.";
+  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again: it asks you if it runs in a terminal, and `--map V2-NAME=V3-ID` sets a model or voice; " +
+  "the answers are kept in `migrate.decisions.json`. Make all other decisions in `pipeline.ts`.";
 
 const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
@@ -100,7 +100,7 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
   return ["| Input | Type | Replaces |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
 
-/** Returns text such as `, 3.0 s to 30.0 s, 340 px to 3850 px a side`. */
+/** Formats an input file's limits, such as `, 3.0 s to 30.0 s, 340 px to 3850 px a side`. */
 function limits({ limits: found = {} }: PipelineInput): string {
   const ranges = [
     range(found["min_duration_ms"], found["max_duration_ms"], formatDuration),
@@ -129,7 +129,7 @@ const CREDITS =
 
 function price({ price: found, steps }: MigrationReport): string {
   if (steps.length === 0) return "";
-  if (found === null) return `The price was not estimated, because no service was asked for it. ${CREDITS}`;
+  if (found === null) return `The price was not estimated, because no service was asked for a quote. ${CREDITS}`;
   const { min, max, service, why } = found;
   const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
   const note = why === null ? "" : ` (${escaped(why)})`;

@@ -171,7 +171,7 @@ export interface PriceReport {
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Maximum total price. Null if any job's price is unknown; otherwise the same as `min`. */
+  /** Maximum total price, which is `min` if the price of every job is known. Otherwise null. */
   readonly max: string | null;
   readonly why: string | null;
 }

@@ -26,7 +26,7 @@ type ShownMedia = Pick<Showrunner["media"], "sizeOf" | "read" | "link" | "linkOr
 export interface DashboardOptions {
   /** The Showrunner that starts and changes runs. It stays open when the dashboard closes. */
   readonly show: Showrunner;
-  /** Returns a replacement for `lost`, whose local service has ended, and closes `lost`. */
+  /** Called when the local service of `lost` has ended. Closes `lost` and returns its replacement. */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
   readonly journal: JournalStore;
   readonly media: ShownMedia;

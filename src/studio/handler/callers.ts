@@ -81,7 +81,7 @@ export function documentOf(
   });
 }
 
-/** Minimum lifetime of a file's address, and how often it changes. Each change restarts players. */
+/** How often a file's address changes, which restarts players. Each address is valid for at least this long. */
 const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

@@ -171,7 +171,7 @@ function callerOf({ report, mistakes }: Context, given: Caller): Caller {
 }
 
 function authorizeError({ message }: InvalidOptionError): Error {
-  const effect = "The caller's requests are answered with status 500; this is logged once.";
+  const effect = "Requests from this caller get status 500; this error is logged only once.";
   return new Error(`\`authorize\` returned an invalid caller: ${message} ${effect}`);
 }
 

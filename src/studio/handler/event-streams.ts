@@ -136,9 +136,7 @@ const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the process that executes the run, so both are polled.
 const LOOK_MS = 1_000;
-/**
- * Minimum time between two updates of a run's state, per step in the run's plan. Larger runs are updated less often.
- */
+/** Minimum time between two updates of a run's state for each step in its plan. The more steps, the fewer updates. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
@@ -148,7 +146,7 @@ class RunFeed {
   readonly #stop = new AbortController();
   readonly #frames: { readonly seq: number; readonly text: string }[] = [];
   #folded: RunView | null = null;
-  /** The run's latest state, and the latest progress of its steps, as frames. */
+  /** The frame with the run's latest state. `progress` is the frame with the latest progress of its steps. */
   view = "";
   progress = "";
   #isInterrupted = false;

@@ -21,7 +21,7 @@ const errorShape = z.object({
 const decisionShape = z.object({
   step: z.string(),
   approve: z.boolean(),
-  pick: z.int().min(0).optional().describe("Position among the items shown, from 0"),
+  pick: z.int().min(0).optional().describe("Position among the items shown, counting from 0"),
   value: z.unknown().optional().describe("Replacement for the value shown"),
   note: z.string().max(2000).optional(),
 });
@@ -67,7 +67,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     quote: { type: "string", description: "Id of the quote that was agreed to; required for a new run" },
     agree: {
       type: "string",
-      description: "New maximum cost of an existing run; also accepts the prices that paused the run",
+      description: "New maximum cost of an existing run; also accepts the prices that the run paused for",
     },
     budget: { type: "string" },
     title: { type: "string", maxLength: 120 },

@@ -65,7 +65,8 @@ async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
     onField(name, value) {
       if (name === "input") body.input = jsonObject(value, "input");
       else if (["budget", "title", "quote", "agree"].includes(name)) body[name] = value;
-      else throw badRequest(`${name}: send the input's fields as JSON in the part "input".`, name);
+      else
+        throw badRequest(`${name} is not a known form field; send the input as JSON in the form field "input".`, name);
     },
     async onFile(part, bytes: Readable, name) {
       if (files.push([part, new SentFile("")]) > MOST_FILES)
@@ -102,7 +103,8 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
-  if (url === null) throw badRequest(`${field}: send the file as the form part ${field}, or its https URL.`, field);
+  if (url === null)
+    throw badRequest(`${field}: send the file as the form part ${field}, or set the field to an https URL.`, field);
   try {
     const inside = options.inside ?? [];
     const { status, body } = await fetchForInput(url.href, { inside, signal: AbortSignal.timeout(FETCH_MS) });
@@ -141,7 +143,7 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** Returns whether a text is a path. Takes linear time, because the text may be very long. */
+/** Returns whether a text looks like a path. Must run in linear time, because the text may be very long. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;

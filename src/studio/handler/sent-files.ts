@@ -11,8 +11,8 @@ import { inTurn, keepFile, type Refusal, Shares } from "../served/index.ts";
 /** How often to search for expired files. Files that a dead process left behind are removed once they are this old. */
 const SWEEP_MS = HOUR_MS;
 /**
- * Delay in milliseconds between removing a file and removing its copies, because a copy may still be made in the
- * meantime.
+ * Delay in milliseconds between removing a file and removing its copies from the media store. Without it, a copy that
+ * is still being made would be missed.
  */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
@@ -220,7 +220,7 @@ export class SentFiles {
   }
 
   /**
-   * Updates the storage that a file counts toward the limit. Updates run one at a time, so that the last one sees all
+   * Updates how much of the storage limit a file uses. Updates run one at a time, so that the last one sees all
    * changes.
    */
   #count(owner: string, sha256: string): Promise<void> {

@@ -53,7 +53,7 @@ async function start(call: Call): Promise<Response> {
   const key = request.headers.get("Idempotency-Key") ?? "";
   if (!KEY.test(key)) {
     const message =
-      "Idempotency-Key: send this header with a key of 1 to 200 visible ASCII characters that is unique to the run.";
+      "Idempotency-Key: send this header with a key that is unique to the run: 1 to 200 visible ASCII characters.";
     throw badRequest(message, "Idempotency-Key");
   }
   const { endpoint, input, body, filesFrom, quote } = await priced(call);
@@ -109,8 +109,8 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
 }
 
 /**
- * Returns the run's budget options. Returns none if the run already has a limit: from a quote that was agreed to, or
- * from an earlier start.
+ * Returns the run's budget options. A budget is required unless the caller has one or the run already has a limit, from
+ * an accepted quote or an earlier start.
  */
 function budgetOf(
   { caller }: Call,

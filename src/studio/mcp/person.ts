@@ -11,9 +11,7 @@ import type { WaitingDecision } from "../../core/view/index.ts";
 import type { AgentSession, Decision } from "./session.ts";
 import { ToolError } from "./tool-error.ts";
 
-/**
- * Asks the person who uses the agent. The agent's client shows the questions itself, so the model cannot answer them.
- */
+/** The person who uses the agent. The agent's client shows the questions itself, so the model cannot answer them. */
 export interface Person {
   /**
    * Asks the user for the fields, and returns the answers by field name.

@@ -246,7 +246,7 @@ async function readResource(session: AgentSession, uri: string): Promise<ReadRes
   if (found.sizeBytes > MOST_RESOURCE_BYTES) {
     throw new ToolError(
       `${uri} is ${found.sizeBytes} bytes; the limit is ${MOST_RESOURCE_BYTES}`,
-      "programs on this machine can read the file in out_dir; `run_status` lists its name",
+      "use a program on this machine to read the file in out_dir; `run_status` lists the file's name",
     );
   }
   const blob = (await mediaBytes(session, found)).toString("base64");

@@ -160,7 +160,7 @@ export class AgentSession {
     if (decision === "reject" || whole - committed <= left) return;
     throw new ToolError(
       `After this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; this server's budget has only ${formatUsd(left)} dollars left`,
-      "ask the person who started this server for a larger --budget, or to decide in the terminal or the dashboard",
+      "ask the person who started this server to set a larger --budget, or to decide in the terminal or the dashboard",
     );
   }
 
@@ -261,7 +261,7 @@ export class AgentSession {
     if (runBudgetMicros === null || projectedMicros <= runBudgetMicros || this.#allowed.has(runId)) return;
     throw new ToolError(
       `This run is expected to cost ${formatUsd(projectedMicros)} dollars; one run can cost at most ${formatUsd(runBudgetMicros)}`,
-      "ask the person who started this server for a larger --run-budget, or to continue the run in the terminal",
+      "ask the person who started this server to set a larger --run-budget or to continue the run in the terminal",
     );
   }
 

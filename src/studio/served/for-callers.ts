@@ -63,7 +63,7 @@ export function cutShort(): Refusal {
 /** Logs an error with the reference that the caller receives. */
 export type Report = (error: unknown, reference: string) => void;
 
-/** Writes one line per error, without secrets or control characters. */
+/** Returns a function that writes each error to stderr on one line, without secrets or control characters. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
     const text = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");

@@ -1,7 +1,7 @@
 import { BusyRefusal } from "./for-callers.ts";
 
 interface Limits {
-  /** Maximum for one owner. Default: no limit. */
+  /** Maximum amount for one owner. Default: no limit. */
   readonly each?: number;
   readonly all: number;
   readonly retryAfterS: number;
@@ -39,7 +39,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Like `take` with an amount of 1, which is freed after `lentMs` milliseconds. */
+  /** Takes an amount of 1 and frees it after `lentMs` milliseconds. */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

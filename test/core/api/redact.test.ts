@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { redactUrls } from "../../../src/core/api/index.ts";
 
 test.each([
-  ["could not fetch https://s3.test/a.png?X-Amz-Signature=S: 403", "could not fetch https://s3.test/a.png 403"],
+  ["could not fetch https://s3.test/a.png?X-Amz-Signature=S: 403", "could not fetch https://s3.test/a.png: 403"],
+  [
+    "it ends (https://me:word@host.test/x?sig=S). Does https://host.test/y?sig=S!",
+    "it ends (https://host.test/x). Does https://host.test/y!",
+  ],
   ["see https://docs.test/errors (page 2)", "see https://docs.test/errors (page 2)"],
   ['"HTTPS://me:word@host.test/x#part" is gone', '"https://host.test/x" is gone'],
   ["https://me:word@host.test:99999999/x is no address", "https://host.test:99999999/x is no address"],

@@ -62,8 +62,8 @@ describe("the options of a step", () => {
   test.each([
     [{}, null, []],
     [{ t: "x" }, "x", []],
-    [{ t: "" }, null, ['bad-option t: t is ""; use text that is not empty']],
-    [{ t: 5 }, null, ["bad-option t: t is 5; use text that is not empty"]],
+    [{ t: "" }, null, ['bad-option t: t is ""; use non-empty text']],
+    [{ t: 5 }, null, ["bad-option t: t is 5; use non-empty text"]],
   ])("have text: %j", (options, text, problems) => {
     const { reader, said } = read(options);
     expect([reader.string("t"), said]).toEqual([text, problems]);
@@ -108,7 +108,7 @@ describe("the policy of a step", () => {
       "bad-option keep: `keep` must be true or false",
       'bad-option onFailure: onFailure is "never"; use "continue", "failFast" or quorum(n) with n of at least 1',
       "bad-option prune: `prune` must be true or false",
-      'bad-option consent: consent is ""; use text that is not empty',
+      'bad-option consent: consent is ""; use non-empty text',
       "bad-option attempts: attempts is 0; use a whole number from 1 to 100",
     ]);
     const many = read({ attempts: 101 });

@@ -240,10 +240,10 @@ describe("Caps and tags as they are written", () => {
     ],
     [() => spendingLimits({ env: {}, caps: [{ usd: "1", per: "week" as never }] }), /caps: "week" is not a cap period/],
     [() => checkTags({ "a b": "c" }), /"a b" is not a valid tag key/],
-    [() => checkTags({ a: "x".repeat(81) }), /is not a valid value of the tag a/],
-    [() => checkTags({ a: "line\nbreak" }), /is not a valid value of the tag a/],
-    [() => checkTags({ a: "*" }), /is not a valid value of the tag a/],
-    [() => checkTags({ a: 1 as never }), /is not a valid value of the tag a/],
+    [() => checkTags({ a: "x".repeat(81) }), /is not a valid value for the tag a/],
+    [() => checkTags({ a: "line\nbreak" }), /is not a valid value for the tag a/],
+    [() => checkTags({ a: "*" }), /is not a valid value for the tag a/],
+    [() => checkTags({ a: 1 as never }), /is not a valid value for the tag a/],
     [() => checkTags(Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`k${i}`, "v"]))), /9 tags are too many/],
   ])("are refused with what is wrong, %#", (read, message) => {
     expect(read).toThrow(message);

@@ -93,6 +93,6 @@ test("what failed within the choice that stopped a run is named when something e
   const world = await openFakeShow(refusing("MODERATION_FAILED"));
   await world.run(withMore(CASES["an option that ends the choice"]!, "failFast"));
   await expect(during(world.clock, world.show.resume("x", { rerun: ["boat"] }))).rejects.toThrow(
-    "still/1/duel failed, which stops the run (failFast): rerun it too.",
+    "still/1/duel failed, which stops the run (failFast): rerun this step too.",
   );
 });

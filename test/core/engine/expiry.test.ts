@@ -169,7 +169,7 @@ describe("An output that the service says it does not have", () => {
       else expect([askedForMs >= 2 * minuteMs, askedForMs < 3 * minuteMs, at.length > 4]).toEqual([true, true, true]);
       expect(paused.pause?.reason).toBe("files");
       const until = new Date(clock.now() + 24 * hourMs).toISOString().slice(0, 10);
-      const message = new RegExp(`^a: output 0 was not downloaded.*${until}.*for free: showrunner resume x$`);
+      const message = new RegExp(`^a: output 0 was not downloaded.*${until}.*for free, run: showrunner resume x$`);
       expect(await show.show("x")).toMatchObject({
         ...{ status: "paused", message: expect.stringMatching(message), next: { command: "showrunner resume x" } },
         expiring: [{ step: "a", index: 0, copied: false }],

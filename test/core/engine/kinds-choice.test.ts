@@ -78,7 +78,7 @@ describe("a person's decision", () => {
   test("pauses the run with what to do, and is applied on resume", async () => {
     const world = await openFakeShow();
     const paused = await world.run(gated);
-    const message = expect.stringMatching(/^one is waiting for a decision.*which face\?.*showrunner approve x$/);
+    const message = expect.stringMatching(/^Waiting for a decision on one.*which face\?.*showrunner approve x$/);
     expect(paused.pause).toMatchObject({ reason: "approval", message });
     const refused = [
       ["one", undefined, "one asks for a choice; pick a number from 0 to 2"],
@@ -89,7 +89,7 @@ describe("a person's decision", () => {
     ] as const;
     for (const [step, pick, why] of refused) await expect(world.show.approve("x", step, { pick })).rejects.toThrow(why);
     await world.show.approve("x", "one", { pick: 2 });
-    expect((await world.resume()).pause?.message).toMatch(/^go is waiting/);
+    expect((await world.resume()).pause?.message).toMatch(/^Waiting for a decision on go/);
     await world.show.approve("x", "go", { note: "nice" });
     const result = await world.resume();
     expect(result.status).toBe("succeeded");

@@ -85,7 +85,7 @@ describe("rerun", () => {
       ...{ code: "INVALID_OPTION", option: "rerun" },
       message: expect.stringContaining('run "x" has no step e'),
     });
-    await expect(resume({ rerun: ["c"] })).rejects.toThrow("c has not run yet");
+    await expect(resume({ rerun: ["c"] })).rejects.toThrow("c has not started yet");
     await expect(during(clock, show.rerunQuote("x", ["nowhere"]))).rejects.toThrow("has no step nowhere");
   });
 

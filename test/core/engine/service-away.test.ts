@@ -36,7 +36,7 @@ const causes: readonly (readonly [Answer, RegExp])[] = [
   ["refused", /nothing listens at service\.test \(connection refused\) \[ECONNREFUSED\]/],
   ["network", /service\.test cannot be reached from this network/],
   ["tls", /the TLS connection to service\.test failed: .*\[CERT_HAS_EXPIRED\]/],
-  ["proxy", /the proxy refused a tunnel/],
+  ["proxy", /the proxy refused to open a tunnel/],
   ["connect timeout", /did not accept a connection in time/],
   ["no envelope 5xx", /answered POST \/models\/image-1 with 502/],
   ["503", /answered 503 UNAVAILABLE/],

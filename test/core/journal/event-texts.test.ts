@@ -14,7 +14,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "lease.acquired", epoch: 2, holder: "h:2", program: "1.0.0" },
     "driven by h:2 (epoch 2)",
-    "driven by another process | A new process continued from the end of the journal.",
+    "driven by another process | A new process continued the run from the end of the journal.",
   ],
   [{ type: "run.started" }, null],
   [
@@ -48,7 +48,11 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
-  [{ type: "run.reopened" }, "reopened", "reopened | Some of the run's steps are being rerun or waited for again."],
+  [
+    { type: "run.reopened" },
+    "reopened",
+    "reopened | The run is rerunning some of its steps, or waiting for them again.",
+  ],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
   [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
   [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],
@@ -60,7 +64,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "step.restored", ...at },
     "the inputs are unchanged after the rerun; the earlier result is kept",
-    "earlier result restored | The step's inputs were rerun, with identical results.",
+    "earlier result restored | The steps that its inputs come from were rerun, with identical results.",
   ],
   [
     { type: "step.reused", step: "face", from: { runId: "r0", step: "head" } },
@@ -118,7 +122,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "job.submit.resent", ...at }, null],
   [
     { type: "job.submit.unknown", ...at, message: "broken." },
-    "no answer to the submit request; sending it again with the same key: broken.",
+    "sending the submit request again with the same key, because it got no answer: broken.",
     "no answer to the submit request | broken. The request is sent again with the same body and key, so the job cannot be charged twice.",
   ],
   [{ type: "job.submit.refused", ...at, error }, "refused: out of memory", "attempt 1 refused | out of memory"],
@@ -203,8 +207,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "chat.abandoned", ...at, holdMicros: 5_000 },
-    "the request was never answered; it may still be charged up to its maximum",
-    "request unanswered | The process that sent the request ended. The request may have cost up to $0.005.",
+    "the request was never answered; it may still cost up to its maximum price",
+    "request unanswered | The process that sent the request ended before the answer arrived. The request may have cost up to $0.005.",
   ],
 ];
 

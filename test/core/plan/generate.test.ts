@@ -147,7 +147,7 @@ describe("the input of a request to a provider", () => {
       { prompt: "x", resolutoin: "720p" },
       "input.resolutoin: video models do not accept resolutoin; did you mean resolution?",
     ],
-    ["speech without text", speaker, { voice: "v" }, "input.text: `text` is missing; set it to the words to say"],
+    ["speech without text", speaker, { voice: "v" }, "input.text: `text` is missing; set it to the text to speak"],
     ["a link in place of a picture", camera, { prompt: "x", image: url }, `input.image: image ${media}`],
     ["a link among pictures", painter, { prompt: "x", files: [[url]] }, `input.files: files ${media}`],
     [

@@ -166,11 +166,11 @@ describe("a run in which nothing follows", () => {
       { type: "run.paused", reason: "approval", message: `${what}. Review and decide: showrunner approve r` },
     ];
     const a = [job("a"), { status: "succeeded", outputs: [] }] as const;
-    expect(pauseOf([a, [gate("ok", [ref("a", "all")]), shown]])).toEqual(message("ok is waiting for a decision"));
+    expect(pauseOf([a, [gate("ok", [ref("a", "all")]), shown]])).toEqual(message("Waiting for a decision on ok"));
     const asks = gate("ok", [ref("a", "all")], false, 'say "yes"');
     expect(
       pauseOf([a, [asks, shown], [gate("too", [ref("a", "all")]), shown], [gate("done", []), { status: "succeeded" }]]),
-    ).toEqual(message('ok (and 1 more) is waiting for a decision ("say \\"yes\\"")'));
+    ).toEqual(message('Waiting for a decision on ok (and 1 more) ("say \\"yes\\"")'));
   });
 
   test("has ended once all of its steps have, after it was resumed where it is paused", () => {

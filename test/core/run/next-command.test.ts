@@ -31,7 +31,7 @@ describe("a run that nobody has to do anything for", () => {
   });
 
   test("but one whose process has ended is resumed, whatever its status says", () => {
-    const note = "the run's process has ended; resuming collects the jobs that are already paid for";
+    const note = "the run's process has ended; resuming fetches the results of jobs that are already paid for";
     expect(nextCommand(stateOf("running"), { isInterrupted: true })).toEqual({ command: RESUME, note });
   });
 });
@@ -49,7 +49,7 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "once the wallet has funds, omit --wait-for-funds"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "if the wallet already has funds, you can omit --wait-for-funds"],
     ["credentials", RESUME, "first set SHOWRUNNER_API_KEY to a key that the service accepts"],
     [
       "unreachable",
@@ -67,7 +67,8 @@ describe("a paused run", () => {
 
   test("for a cap goes on by itself when the cap begins anew, or at once with a higher one", () => {
     const at = { reason: "cap", resumeAt: Date.UTC(2030, 0, 2) } as const;
-    const by = "run this command from 2030-01-02T00:00:00.000Z on; a worker continues the run automatically";
+    const by =
+      "run this command from 2030-01-02T00:00:00.000Z on; if a worker is running, it continues the run automatically";
     expect(paused(at)).toEqual({ command: RESUME, note: by });
     const flag = "--cap team=the team:2/day";
     const limitFlags = ["--cap", "team=the team:1.00/day", "--cap-time-zone", "Europe/Berlin"];
@@ -79,7 +80,7 @@ describe("a paused run", () => {
       `${RESUME} --cap 'team=the team:2/day' --cap-time-zone Europe/Berlin`,
     );
     expect(paused({ reason: "cap" })?.note).toBe(
-      "run this command after the cap resets; a worker continues the run automatically",
+      "run this command after the cap resets; if a worker is running, it continues the run automatically",
     );
   });
 

@@ -244,7 +244,7 @@ test("a tag of authorize that can be none is logged once, however many requests 
   }
   expect(told).toHaveLength(1);
   expect([...references]).toEqual([told[0]!.slice(0, 8)]);
-  expect(told[0]).toMatch(/`authorize` returned an invalid caller: .*"\*" is not a valid value of the tag customer/);
+  expect(told[0]).toMatch(/`authorize` returned an invalid caller: .*"\*" is not a valid value for the tag customer/);
 });
 
 test("an accepted decision is answered with what is true after it", async () => {

@@ -274,7 +274,7 @@ describe("the HTTP server", () => {
 describe("the command", () => {
   test.each([
     [["nowhere"], "nowhere is not a folder"],
-    [[newFolder()], ": no file exports a pipeline"],
+    [[newFolder()], " exports a pipeline"],
     [[PIPELINES, "--run-budget", "1"], "--run-budget has no effect without --budget"],
     [[PIPELINES, "--budget", "much"], "--budget"],
     [[PIPELINES, "--port", "1"], "--port has no effect without --http"],

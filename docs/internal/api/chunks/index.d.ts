@@ -197,7 +197,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly hold: "unconfirmed";
-    readonly job: "the request is sent again; if the run pauses before that, the request may already have been charged";
+    readonly job: "the request is sent again; if the run pauses first, the request may already have been charged";
   };
   readonly "chat abandoned": {
     readonly step: "continues";
@@ -261,7 +261,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "the service is polled for the job for two minutes and on every resume; once the job is found, the step continues";
+    readonly job: "the service is asked for the job for two minutes, and again each time the run is resumed; once the job is found, the step continues";
   };
   readonly "bill open": {
     readonly hold: "unchanged";

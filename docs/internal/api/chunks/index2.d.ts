@@ -587,7 +587,7 @@ declare const withdrawals: {
   };
   readonly changed: {
     readonly line: "the service lists no job for the step's old request; sending the changed request instead";
-    readonly why: "The step had changed, and the service listed no job for its old request. The changed request is sent instead.";
+    readonly why: "The step had changed, and the service listed no job for its old request. The changed request was sent instead.";
   };
   readonly credentials: {
     readonly line: "the service rejected the key; no job was created";

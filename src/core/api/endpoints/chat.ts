@@ -59,7 +59,9 @@ const completion = z
     }),
   );
 
-/** Requests a chat completion. It is not sent again if the response is lost, because it may have been charged. */
+/**
+ * Requests a chat completion. If the response is lost, the request is not repeated, because it may have been charged.
+ */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
 }

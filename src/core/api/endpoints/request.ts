@@ -13,7 +13,7 @@ export interface RawRequest {
   readonly path: string;
   /** Parameters to append to the query of `path`. A name may occur more than once. */
   readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
-  /** Additional headers, except those that the client sets itself. */
+  /** Additional headers. Headers that the client sets itself, such as `authorization`, are not allowed. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The JSON body. Default: no body. */
   readonly json?: unknown;

@@ -73,8 +73,8 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
 }
 
 /**
- * Base delay between a webhook and the next read of the job. Doubles each time the service still reports the job as
- * open.
+ * Base of the delay between a webhook and the next read of the job. The delay doubles each time the service still
+ * reports the job as open.
  */
 const lagMs = 1_000;
 
@@ -128,7 +128,7 @@ const firstDelayMs = 3_000;
  * once it is overdue.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** Minimum delay between polls while the expected end is still ahead, as a share of the job's age. */
+/** Minimum delay between polls before a job's expected end, as a share of the job's age. */
 const movingShare = 0.02;
 
 export function nextPoll(view: PollView): NextPoll {
@@ -164,8 +164,8 @@ interface SilenceView {
  */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /**
- * How long to wait for news of a job whose expected end is unknown or has passed: a share of the job's age, with a
- * minimum for each case.
+ * How long to wait for news of a job before polling it, if its expected end has passed or is unknown: a share of the
+ * job's age, but at least `leastOverdueMs` or `leastBlindMs`.
  */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 

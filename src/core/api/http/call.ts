@@ -162,7 +162,7 @@ function lostError(
   const reason = lost.cause instanceof Error ? (codeOf(lost.cause) ?? lost.cause.message) : String(lost.cause);
   const message = lost.sent
     ? `${what} lost its connection to ${request.origin} before the response was complete (${reason})`
-    : `${what} could not reach ${request.origin}: ${unreachedReason(lost.cause, request.origin)}; ${environmentAdvice(lost.cause, request.origin) ?? "is the service running and the base URL right?"}`;
+    : `${what} could not reach ${request.origin}: ${unreachedReason(lost.cause, request.origin)}; ${environmentAdvice(lost.cause, request.origin) ?? "check that the service is running and that the base URL is correct"}`;
   return new ConnectionError(message, { sent: lost.sent, cause: lost.cause });
 }
 

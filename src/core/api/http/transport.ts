@@ -13,7 +13,7 @@ export interface SendMark {
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Connects only to addresses that the guard allows, because the service chooses the URLs of downloads. */
+  /** For downloads. Connects only to addresses that the guard allows, because the service chooses the URLs. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
@@ -29,7 +29,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** The client enforces its own time limits, so undici's are disabled. */
+/** Options for the HTTP agents. undici's timeouts are off, because the client enforces its own. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,

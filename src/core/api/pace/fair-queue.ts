@@ -8,7 +8,7 @@ export interface Turn {
   readonly run: string;
 }
 
-/** A request's priority. Within a run, requests with a higher level are sent first. */
+/** A request's priority and, if it belongs to a run, the run's turn. Within a run, higher priorities go first. */
 export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {

@@ -31,7 +31,10 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
   return read;
 }
 
-/** Returns the brand from the name of the header `x-<brand><ending>`; null if there is not exactly one. */
+/**
+ * Returns the brand in the only header named `x-<brand><ending>`; null if there are several or none. If `given` is set,
+ * only that brand's header counts.
+ */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
   const found = [...headers.keys()].filter(
@@ -51,7 +54,7 @@ export interface WebhookDelivery {
   readonly now: number;
   /** Maximum difference between `now` and the time of signing, in milliseconds. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
-  /** Accept only this brand's headers. Default: any. */
+  /** The only brand whose headers are accepted. Default: any brand. */
   readonly brand?: string | null | undefined;
 }
 

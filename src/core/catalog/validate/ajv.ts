@@ -74,8 +74,8 @@ interface CompileOptions {
 }
 
 /**
- * Compiles a schema that `prepareSchema` has prepared. Compiling and each check with the returned function throw {@link
- * TookTooLong} if they take too long.
+ * Compiles a schema that `prepareSchema` has prepared. @throws TookTooLong if compiling takes too long. The returned
+ * function also throws it if a check takes too long.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;

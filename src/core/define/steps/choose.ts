@@ -27,7 +27,7 @@ export interface ChooseOptions extends StepOptions {
   readonly by: ChosenBy;
   /** The scoring function's version. Change it when the function changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Checks whether this machine has what the function needs. Works like `requires` of a task. */
+  /** Checks whether this machine can run the function, like a task's `requires`. */
   readonly requires?: Requirement | undefined;
   /** The question for the person. Default: none. */
   readonly message?: string | undefined;
@@ -72,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** Returns the `onFailure` field of a choice. It is omitted if the policy is a quorum, which a choice cannot have. */
+/** Returns the `onFailure` field of a choice; none if the policy is a quorum, which a choice cannot have. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -100,7 +100,7 @@ export function addChoice(
 
 export type One = Handle<Yields, "single">;
 
-/** Adds the steps of one part and returns its result. `M` is the type of the builder's methods. */
+/** A function that adds the steps of an option and returns its result. `M` is the type of the builder's methods. */
 export type PartOf<M, H extends One = One> = (methods: M) => H;
 
 interface AddedPart {

@@ -41,7 +41,7 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
   ) => {
     const path = recorder.path(name);
     if (recorder.depth >= MAX_DEPTH)
-      throw new IncludeError(`${path} is nested in ${MAX_DEPTH} pipelines; do not include a pipeline in itself`);
+      throw new IncludeError(`${path} is nested ${MAX_DEPTH} pipelines deep; a pipeline must not include itself`);
     if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
       throw new IncludeError(`${path} does not include a pipeline; pass the value that pipeline(…) returned`);
     }

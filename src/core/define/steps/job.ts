@@ -78,7 +78,10 @@ export function jobMethod(recorder: Recorder): JobMethod {
       return addAccepted(recorder, name, job, read);
     }
     if (read.get("acceptAttempts") !== undefined)
-      read.bad("acceptAttempts", "`acceptAttempts` has no effect without `accept`; add `accept`, or remove it");
+      read.bad(
+        "acceptAttempts",
+        "`acceptAttempts` has no effect without `accept`; add `accept`, or remove `acceptAttempts`",
+      );
     if (rewrites) {
       if (read.get("revise") !== undefined)
         read.bad("revise", 'use either `revise` or onModerated: "rewrite", not both');

@@ -125,7 +125,7 @@ export class OptionReader {
     const value = this.#options[field];
     if (value === undefined) return null;
     if (typeof value === "string" && value.length > 0) return value;
-    this.bad(field, `${field} is ${say(value)}; use text that is not empty`);
+    this.bad(field, `${field} is ${say(value)}; use non-empty text`);
     return null;
   }
 

@@ -7,8 +7,7 @@ import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from 
 
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
   /**
-   * The kinds of the files that the function writes, keyed by file name, such as `{ film: "video", "lines.srt": "text"
-   * }`. Default: none.
+   * Kinds of the files that the function writes, by file name: `{ film: "video", "lines.srt": "text" }`. Default: none.
    */
   readonly files?: F;
   /** The function's version. Change it when the function changes, so that the step runs again. Default `"1"`. */

@@ -15,7 +15,10 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly atOnce?: number | undefined;
   /** The folder that gets one subfolder per run, named after the run. Default: `out`. */
   readonly outDir?: string | undefined;
-  /** Wakes an engine, which then executes the run, regardless of `atOnce`. Default: this process executes the runs. */
+  /**
+   * Wakes an engine to execute the run. Runs that an engine executes do not count toward `atOnce`. Default: this
+   * process executes the runs.
+   */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -147,7 +150,7 @@ class Bulk {
         this.#stopped =
           this.#committedMicros > budgetMicros
             ? `the rows already started may cost ${taken} USD, which is more than ${all}`
-            : `this row may cost ${formatUsd(neededMicros)} USD, but earlier rows have spent or reserved ${taken} of ${all}`;
+            : `this row may cost ${formatUsd(neededMicros)} USD, but earlier rows have spent or reserved ${taken} USD of ${all}`;
         return;
       }
       await Promise.race(this.#running);

@@ -106,7 +106,7 @@ function typeNamed(value: Json | undefined): string {
   return { string: "text", number: "a number", boolean: "true or false" }[typeof value as string] ?? "an object";
 }
 
-/** The edits or reruns that apply a person's note on a step, as options for {@link Showrunner.resume}. */
+/** The edits or reruns that follow from a person's note on a step, as options for {@link Showrunner.resume}. */
 export interface Redo {
   /** The edits that the steps' `revise` functions returned; absent if there are none. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;

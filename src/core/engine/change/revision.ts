@@ -100,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes edits that an earlier call with the same request id already applied. Checks only that the same steps are
- * edited. The new values may differ, because a repeated `revise` starts from the input that was already edited.
+ * Removes edits that an earlier call with the same request id already applied, and checks that they concern the same
+ * steps. The new values may differ, because a repeated `revise` starts from input that was already edited.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);
@@ -273,7 +273,7 @@ function standsElsewhere({ runId }: RunState, places: readonly SameText[]): Inva
 function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sameSeed"]): InvalidOptionError {
   const { step, seed } = first!;
   const more = others.length === 0 ? "" : ` (likewise ${others.map((place) => place.step).join(", ")})`;
-  const why = `${step} would repeat its request exactly, because its code sets seed ${seed}${more}: you would pay again for the same result. Change its input, or confirm that you want this.`;
+  const why = `${step} would repeat its request exactly, because its code uses the fixed seed ${seed}${more}: you would pay again for the same result. Change its input, or confirm that you want this.`;
   const edit = shellWord(`${step}:seed:=${seed + 1}`);
   return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
 }
@@ -290,7 +290,7 @@ function checkRequested(state: RunState, plan: Plan, { steps }: Asked): void {
         `run "${state.runId}" has no step ${path}${suggestion === undefined ? "" : `; did you mean ${suggestion}?`}.`,
       );
     }
-    if (step.status === "waiting") throw refuse(`${path} has not run yet; it runs when you continue the run.`);
+    if (step.status === "waiting") throw refuse(`${path} has not started yet; it starts when you resume the run.`);
     if (step.status === "unresolved") throw refuse(unresolved(state, path));
     if (!isStepFinal(step.status)) throw refuse(`${path} is in progress; wait until it has finished.`);
   }
@@ -304,7 +304,7 @@ function checkGoesOn(
   if (asked.steps.length + asked.fixed.length === 0) return;
   const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
   if (stop === null) return;
-  const why = `${stop.path} failed, which stops the run (failFast): rerun it too.`;
+  const why = `${stop.path} failed, which stops the run (failFast): rerun this step too.`;
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
@@ -433,6 +433,6 @@ function checkRequestId(requestId: string, isRerun: boolean): void {
 
 function checkSameSteps({ requestId, steps }: RerunRequest, requested: readonly string[]): void {
   if (steps.length === requested.length && requested.every((path) => steps.includes(path))) return;
-  const message = `${requestId} already identifies the request for ${steps.join(", ")}; use another id for other steps.`;
+  const message = `${requestId} was already used for ${steps.join(", ")}; use another id for other steps.`;
   throw new InvalidOptionError("requestId", message);
 }

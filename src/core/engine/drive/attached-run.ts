@@ -98,10 +98,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/**
- * Forwards the updates of a run that this process has taken over, and returns the result. Returns null if another
- * process took over the run first.
- */
+/** Forwards the updates of a run and returns its result. Returns null if another process is executing the run. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

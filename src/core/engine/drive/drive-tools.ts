@@ -15,7 +15,7 @@ import type { SpendingMemo, SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/** A plan and its steps, most urgent first: those that start the longest chains of steps. */
+/** A plan and its steps in order of urgency: steps that start the longest chains of steps come first. */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -108,7 +108,7 @@ export class DriveMemory {
   readonly polls: Map<string, PlannedPoll>;
   /** When each command was handed to another worker, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process that keeps the delegated commands in memory; null if an engine stores them. */
+  /** The process that holds the delegated commands in memory. Null if an engine stores them or there are none. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;

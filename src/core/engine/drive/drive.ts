@@ -347,8 +347,8 @@ interface Leaving {
 }
 
 /**
- * Sends unrecorded results of providers to the run's inbox for the next process, because they cannot be requested
- * again.
+ * Sends provider results that are not recorded yet to the run's inbox for the next process, because they cannot be
+ * requested again.
  */
 async function leaveToNext(leaving: Leaving, state: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
@@ -410,7 +410,7 @@ class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** Returns the inbox entries, except those for which `isPending` returns true. A later call returns these. */
+  /** Returns the inbox entries. Leaves those for which `isPending` returns true to a later call. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];

@@ -141,7 +141,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   return { pending, wakeAt, tools };
 }
 
-/** Pauses the run again if a stop arrived while a change was waiting for jobs to finish. */
+/** Returns an event that pauses the run again if a stop was requested while a change waited for jobs to finish. */
 function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }: Start): readonly RunEvent[] {
   const isAfter = (pause?.stopId ?? 0) > lastStop;
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];

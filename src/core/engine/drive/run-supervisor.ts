@@ -138,7 +138,7 @@ export class RunSupervisor {
     }
   }
 
-  /** Returns true if the revision should be tried again. If its steps are still busy, waits a short time first. */
+  /** Waits a short time if steps of the revision are still busy. Returns true if the revision should be tried again. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
     // These jobs may have been the run's last work. The run then finishes, and is reopened for the changes.

@@ -63,8 +63,8 @@ export class RunWriter {
   }
 
   /**
-   * Writes events already applied to the state. If they reserve more money than a limit allows, writes nothing and
-   * returns what the limit still allows.
+   * Writes events that have already been applied to the state. If they reserve more money than a limit allows, writes
+   * nothing and returns what the limit still allows.
    */
   async commit(
     events: readonly RunEvent[],

@@ -88,9 +88,9 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service reports as expired or no longer lists. If the output is reported as expired and
- * its expiry time has passed, it is recorded as gone. Otherwise, the download is retried, and if the last retry fails
- * too, one of the two is enough to record the output as gone.
+ * Handles an output that the service reports as expired or no longer lists. Records it as gone if the service reports
+ * it as expired and its expiry time has passed. Otherwise, the download is retried. If the last retry fails too, either
+ * condition is enough.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;
@@ -102,7 +102,7 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   const otherwise = isExpired || mayBe ? [gone] : [];
   if (attempt === 0) return { end: "refused", events: [], otherwise };
   const { doubt } = attemptOf(state, command);
-  const doubtText = sentence`the job completed with output ${index}, but now ${cleanText(message)}`;
+  const doubtText = sentence`the job completed with output ${index}, but it cannot be downloaded: ${cleanText(message)}`;
   const isNews = isNewDoubt(doubt, doubtText, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: doubtText }] : [];
   return { end: "refused", events, otherwise };

@@ -141,6 +141,6 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
       ? `${file.path} can no longer be read (${copy.message})`
       : copy.sha256 === sha256
         ? null
-        : `${file.path} changed since the run was planned; put the planned file back, or start a new run`;
+        : `${file.path} changed since the run was planned; put the original file back, or start a new run`;
   return done(reason === null ? stored : { type: "step.finished", step, status: "failed", reason });
 };

@@ -106,7 +106,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Delays grow by up to this fraction, depending on the job id, so that polls are spread out. */
+/** Maximum extra delay, as a fraction of the delay. It depends on the job id, so that polls are spread out. */
 const SPREAD = 0.05;
 
 /**
@@ -262,10 +262,10 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
     return sentence`${id} was completed, but the service now reports ${cleanText(job.status, MOST_CODE)}`;
   if (outcome !== "completed") return null;
   const count = job.outputs.length;
-  if (count === 0) return sentence`${id} is completed but lists no outputs`;
-  if (count < expected) return sentence`${id} is completed but lists only ${count} of ${expected} outputs`;
+  if (count === 0) return sentence`${id} has completed but lists no outputs`;
+  if (count < expected) return sentence`${id} has completed but lists only ${count} of ${expected} outputs`;
   const assets = job.outputs.flatMap(({ assetId }) => assetId ?? []);
-  if (new Set(assets).size < assets.length) return sentence`${id} is completed but lists an asset more than once`;
+  if (new Set(assets).size < assets.length) return sentence`${id} has completed but lists an asset more than once`;
   for (const { index, status, assetId, voiceId, url } of job.outputs) {
     if (!isTerminal(status))
       return sentence`${id} is completed, but its output ${index} is ${cleanText(status, MOST_CODE)}`;

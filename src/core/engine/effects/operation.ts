@@ -72,7 +72,7 @@ async function ended(
   }
   switch (status) {
     case "pending":
-      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("the work took more than 24 hours"), context);
+      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("the job took more than 24 hours"), context);
       return {
         end: "retryLater",
         inMs: nextAskMs(ageMs),
@@ -122,7 +122,10 @@ function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): Clea
   return cleanText(`the status could not be read${answer}: ${why}`);
 }
 
-/** Adds the response's body to the error, because some model packages leave it out. */
+/**
+ * Makes an error with this message and the response's body, because some model packages omit the body from their
+ * errors.
+ */
 function withBody(error: string, reply: StatusReply | null): Error {
   const responseBody = reply?.body === undefined ? undefined : JSON.stringify(reply.body);
   return Object.assign(new Error(error), responseBody !== undefined && { responseBody });

@@ -73,10 +73,10 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** How long the service may take to list the job that an unanswered request created. */
+/** How long to wait for an unanswered request's job to appear in the service's list. */
 const ANSWERED_WITHIN_MS = 60_000;
 
-/** Looks for the job of a request whose step has changed. Returns null if the search is inconclusive. */
+/** Looks for the job of an unanswered request whose step has since changed. Returns null if inconclusive. */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;
@@ -116,8 +116,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the time until which the request may be sent. Later, the service may have forgotten the idempotency key, or
- * the journal must first record another send.
+ * Returns the time until which the request may be sent. After that, the service may no longer remember the idempotency
+ * key, or the journal must record that the request is sent again.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -232,8 +232,8 @@ function withoutCopy(command: Submit, context: EffectContext, error: MediaLostEr
 }
 
 /**
- * Handles a refusal of the request's media. If an input asset has expired, withdraws the request, so that the asset's
- * file is sent instead.
+ * Handles a refusal that concerns the request's media. If an input asset has expired, withdraws the request, so that
+ * the file itself is sent instead.
  */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);

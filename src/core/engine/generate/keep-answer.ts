@@ -23,7 +23,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
 }
 
 /**
- * An output could not be fetched. `came` is the hash of the fetched file if it is not valid; null if no file was
+ * Thrown if no valid file could be fetched for an output. `came`: the hash of an invalid file, or null if no file was
  * fetched.
  */
 class UnfetchedError extends Error {
@@ -219,7 +219,7 @@ const SHORTEST_SEALED = 8;
 const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
-/** Replaces each secret in an operation with a marker. {@link unsealed} puts them back, given the same secrets. */
+/** Replaces each secret in an operation with a marker. {@link unsealed} restores the secrets from the same model. */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>
     secrets.reduce((rest, secret) => rest.replaceAll(secret, sealOf(secret)), text),

@@ -107,7 +107,10 @@ export function unsentRequest({ step, attempt, mayExist }: ProviderRequest, why:
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
 }
 
-/** Decides from an error whether the provider may have started the work. Only the call's first request starts it. */
+/**
+ * Decides from an error whether the provider may have started the work. A call's first request starts it; later
+ * requests, such as polls, are sent only once the work has started.
+ */
 function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
@@ -201,7 +204,7 @@ const PROMPT_FIELDS = new Set(["prompt", "text", "input"]);
 const LONG_PROMPT_CHARACTERS = 20;
 const MEDIUM_CHARACTERS = 64;
 
-/** Returns true if a request body starts the provider's work. Only such a body contains the call's prompt or media. */
+/** Returns true if a request body asks the provider to start work: it contains the call's prompt or media. */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
   const { prompt, text } = options;

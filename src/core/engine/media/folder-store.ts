@@ -19,8 +19,8 @@ import {
 import { type HeldMedia, heldMedia } from "./place-file.ts";
 
 /**
- * Age in milliseconds below which a file is not touched again. Measured by the local clock; for older files, the clock
- * of the machine that stores them decides.
+ * Age, in milliseconds by the local clock, up to which a file is not touched. For older files, the clock of the machine
+ * that stores them decides.
  */
 const YOUNG_MS = GRACE_MS / 12;
 

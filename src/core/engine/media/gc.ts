@@ -28,7 +28,7 @@ export interface GcReport {
     /** Milliseconds until a later `gc` can delete the discarded media; 0 if they have already been deleted. */
     readonly deletedAfterMs: number;
   };
-  /** Number of leftovers of killed processes, such as temporary files and unfinished uploads. */
+  /** Number of expired upload handles removed. */
   readonly handles: number;
   /** Number of items that killed processes left behind, such as temporary files and unfinished uploads. */
   readonly leftovers: number;

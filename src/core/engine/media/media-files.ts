@@ -119,8 +119,8 @@ export class MediaFiles {
   }
 
   /**
-   * Lets `change` modify a file's timestamps without the file having to be verified again. `change` must not modify its
-   * content.
+   * Calls `change` with the file's path. `change` may modify the file's timestamps but not its content, so the file
+   * need not be verified again.
    */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);

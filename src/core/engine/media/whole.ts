@@ -94,7 +94,7 @@ const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** Checks ISO media, such as MP4. Ignores truncated padding and trailing data. */
+/** Checks whether an ISO media file, such as an MP4, is complete. Ignores truncated padding and trailing data. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
@@ -351,7 +351,7 @@ export class Bytes implements Disposable {
     this.size = fstatSync(this.#file).size;
   }
 
-  /** Reads up to 64 KiB, less at the end of the file. The returned buffer is valid only until the next call. */
+  /** Reads up to `length` bytes, but at most 64 KiB. The returned buffer is valid only until the next call. */
   read(at: number, length: number): Buffer {
     const end = Math.min(at + Math.min(length, WINDOW_BYTES), this.size);
     if (at >= end) return Buffer.alloc(0);

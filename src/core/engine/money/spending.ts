@@ -157,7 +157,10 @@ export class SpendingWatch {
     this.#failures = failures;
   }
 
-  /** Returns the amounts that the limits still allow. Set `moves` if the wallet's balance may have grown. */
+  /**
+   * Returns the amounts that the limits still allow. Set `moves` if the wallet's balance may have grown, so that it is
+   * read again.
+   */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
@@ -182,10 +185,7 @@ export class SpendingWatch {
     return { limit: "cap", headroomMicros, committedMicros, cap: capTerms(cap, this.#parts.caps.timeZone) };
   }
 
-  /**
-   * Returns the limits to check when a commit reserves money. If the balance cannot be read, returns a headroom of
-   * zero.
-   */
+  /** Returns the limits to check when a commit reserves money, or a headroom of zero if the balance cannot be read. */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
     const caps = this.#caps();
@@ -208,8 +208,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns how much the limit that refused a commit still allows. `submitting` is true if a paid request of this run
-   * is in progress.
+   * Returns the amount that is left under the limit that refused a commit. `submitting` is true if a paid request of
+   * this run is in progress.
    */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {

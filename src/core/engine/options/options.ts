@@ -72,8 +72,8 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * How long a suspended process keeps control of its run, in milliseconds: a whole number from 1,000 to 3,600,000 (one
-   * hour). Default 30,000.
+   * How long a process that stops responding keeps control of its run, in milliseconds: a whole number from 1,000 to
+   * 3,600,000 (one hour). Default 30,000.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -90,7 +90,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Additional caps. Each limits the spending of runs with a tag, per day, or both. A cap can be a string such as
+   * Additional caps. Each limits spending per tag, per day, or both. A cap can be a string such as
    * `team=video:10/day`. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in the environment
    * variable `SHOWRUNNER_CAPS` apply too, unless a cap given here has the same tag and period.
    */
@@ -113,7 +113,7 @@ interface DriveOptions {
    * Aborting this signal stops the run gracefully: nothing new is submitted, and requests in progress are completed.
    */
   readonly signal?: AbortSignal | undefined;
-  /** The file that exports the pipeline, from which workers load its local functions. */
+  /** The file and the export that contain the pipeline. Workers load its local functions from there. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
    * Maximum time to wait for an unavailable service, in milliseconds, before the run pauses (`unreachable` or
@@ -185,7 +185,7 @@ export interface PlanOptions {
   /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read. Links to other files are refused. Later plans of the run use the same
+   * Files and folders that uploads may read. Links that lead elsewhere are refused. Later plans of the run use the same
    * list. Default: the `filesDir` of {@link OpenOptions}.
    */
   readonly filesFrom?: readonly string[] | undefined;
@@ -217,8 +217,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly quote?: string | undefined;
   /**
-   * The most that this run alone may cost, in US dollars as a decimal string. If the run has paused because prices were
-   * unknown at the start, this also accepts those prices.
+   * Maximum cost of this run, excluding runs that share its budget, in US dollars as a decimal string. Also accepts
+   * unknown prices if the run has paused because of them.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -252,8 +252,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether to also replace the old text of an edited field in all other steps. If this is not set and the input of a
-   * local function, such as captions, contains the old text, the call is refused.
+   * Whether to also replace the old text of an edited field in all other steps. If this is not set, the call is
+   * refused when a local function, such as captions, has the old text in its input.
    */
   readonly everywhere?: boolean | undefined;
   /** The reason for `edit` or `rerun`, stored in the journal. */
@@ -261,14 +261,13 @@ export interface ResumeOptions extends DriveOptions {
   /** Whether to rerun the steps that failed, fully or partly, and all steps that depend on them. Default false. */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun, together with all steps that use them. Finished runs can be rerun too. `*` matches any
-   * characters; a pattern such as `SKU-*.still` selects only steps that have finished. See
-   * {@link Showrunner.rerunQuote}.
+   * Paths of steps to rerun; all steps that use them are rerun too. `*` matches any characters, but a pattern such as
+   * `SKU-*.still` selects only finished steps. Also works for finished runs. See {@link Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Whether to rerun a step whose request would be the same as before because the code sets its seed. Default false:
-   * such a rerun is refused.
+   * Whether to rerun a step even if the code sets its seed, so that the request would be the same as before. Default
+   * false: such a rerun is refused.
    */
   readonly sameSeed?: boolean | undefined;
   /**

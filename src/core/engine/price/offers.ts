@@ -144,7 +144,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** Caps the price of a job that has no maximum of its own at the run's `maxUnquoted`. */
+/** Sets the maximum price of a job that has none of its own to the run's `maxUnquoted`. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);

@@ -16,9 +16,11 @@ type Ref = Reference["$ref"];
 export interface PendingPlace {
   readonly field: string;
   readonly step: string;
-  /** What is sent in its place: `placeholder` for a value that the service accepts, null for a made-up id. */
+  /**
+   * `placeholder` if a value that the service accepts is sent in place of the result. Null if there is no such value.
+   */
   readonly by: "placeholder" | null;
-  /** True if the result is one of a fixed set of choices. The limits of other fields may depend on the choice. */
+  /** True if the result is one of a fixed set of choices, which may affect the limits of other fields. */
   readonly isChoice: boolean;
 }
 
@@ -36,7 +38,9 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Returns a step's result; null if the step has not ended. If `value` is undefined, the field is left out. */
+  /**
+   * Returns a step's result, or null if the step has not ended. If `value` is undefined, the input field is left out.
+   */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   readonly earlierMs?: EarlierMs | undefined;
 }
@@ -174,7 +178,7 @@ const LARGEST_PX = 4096;
 /** Maximum duration of a placeholder, in milliseconds. It limits how much has to be uploaded. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a placeholder of the expected size and a placeholder of the largest possible size; null for video. */
+/** Returns a placeholder of the expected size and one of the largest possible size. Both are null for video. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {

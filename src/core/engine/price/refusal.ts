@@ -11,7 +11,7 @@ export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** Returns true if the service permanently refused this particular input, rather than the caller. */
+/** Returns true if the service permanently refused a request because of its input, not because of its sender. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -42,7 +42,7 @@ export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInpu
 }
 
 function conditionsOf({ field, message }: Problem, places: readonly PendingPlace[]): Conditions {
-  const text = `refused, because the service rejected the placeholder that was sent for its output: ${field === null ? "" : `${field}: `}${message}`;
+  const text = `refused as an input, because the service rejected the placeholder for its output: ${field === null ? "" : `${field}: `}${message}`;
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
@@ -96,7 +96,8 @@ export function readsUploads(input: Json): boolean {
 }
 
 /**
- * Returns events for the outputs that the service no longer accepts as inputs. Their files are then uploaded instead.
+ * Returns events that mark outputs that the service no longer accepts as inputs, so that their files are uploaded
+ * instead.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;

@@ -170,7 +170,7 @@ interface CacheCandidate {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
-  /** False if the step was rerun with other inputs after this result was read. */
+  /** Returns false if the step was rerun with other inputs after this result was read. */
   readonly isCurrent: () => boolean;
 }
 
@@ -185,8 +185,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the error means that the asset no longer exists. Throws any other error, because it must not lead to
- * a new paid job.
+ * Returns null if the error means that the asset no longer exists. Rethrows any other error, so that it does not lead
+ * to a new paid job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);

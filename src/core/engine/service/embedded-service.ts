@@ -29,8 +29,8 @@ export interface ServiceOptions {
   /** Base URL of the service. Default: the environment variable `SHOWRUNNER_BASE_URL`, otherwise a local service. */
   readonly baseUrl?: string | undefined;
   /**
-   * The API key, as `<key_id>:<secret>`, or a token. Default: the named service's own environment variable, otherwise
-   * `SHOWRUNNER_API_KEY`.
+   * The API key, as `<key_id>:<secret>`, or a token. Default: the environment variable of the hosted service, such as
+   * `HEDRA_API_KEY`, otherwise `SHOWRUNNER_API_KEY`.
    */
   readonly apiKey?: string | undefined;
   /**
@@ -49,11 +49,12 @@ export interface ServiceOptions {
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Default: the file named
-   * by the environment variable `SHOWRUNNER_FAMILIES`, if set. Throws {@link FamiliesError}.
+   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Throws
+   * {@link FamiliesError} if they are invalid. Default: the file named by the environment variable
+   * `SHOWRUNNER_FAMILIES`, if set.
    */
   readonly families?: FamiliesOption | undefined;
-  /** Environment variables to use instead of those of the process. */
+  /** Environment variables to use instead of the process's own. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Additional options for the client. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
@@ -150,10 +151,7 @@ export interface SharedService {
 
 const HOST_CHECK_EVERY_MS = 500;
 const MOST_LOOKS = 20;
-/**
- * Errors after which starting the service is retried, because another process is opening the folder or still holds the
- * port.
- */
+/** Startup errors that are retried: another process is opening the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
@@ -203,7 +201,9 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** Starts the service on the folder's previous port if possible, so that waiting runs can continue. */
+/**
+ * Starts the service on the port that it last used for this folder, if possible, because waiting runs expect it there.
+ */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

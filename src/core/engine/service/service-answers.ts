@@ -39,7 +39,7 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Returns what an error from the service means for this kind of request. Rethrows all other errors. */
+/** Returns what an error means for this kind of request. Rethrows errors that no request to the service caused. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -89,8 +89,8 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   /** The service was unreachable. The command is retried with increasing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * No request for this job has left this machine in the current execution of the run. The command is retried like one
-   * that ends `unreachable`. `serviceFailure` is null if the run was stopped before sending.
+   * The request was not sent in the current execution of the run. The command is retried with increasing delays.
+   * `serviceFailure` is null if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
@@ -137,7 +137,9 @@ export function retryOrPause(
 function refusedKey({ error }: Judged, { client }: { readonly client: Client }): RunEvent {
   const { code, serviceMessage } = error as ApiError;
   const serviceText = cleanText(serviceMessage);
-  const why = ownText(code === "PERMISSION_DENIED" ? "its scopes and its owner's role in the workspace" : "its secret");
+  const why = ownText(
+    code === "PERMISSION_DENIED" ? "the key's scopes and its owner's role in the workspace" : "the key's secret",
+  );
   const key = sentence`${ownText(client.baseUrl)} does not accept key ${ownText(client.keyId)}`;
   const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}, then resume with a valid key. Nothing is lost.`;
   return { type: "run.paused", reason: "credentials", message };
@@ -246,8 +248,8 @@ export class ServiceWatch {
   }
 
   /**
-   * Counts a failed command. Returns how long to wait before the command is issued again. If the service has been
-   * unavailable for too long, the returned events pause the run.
+   * Counts a failed command. Returns how long to wait before the command is issued again, and events, which pause the
+   * run if the service has been unavailable for too long.
    */
   failed(
     id: string,

@@ -58,7 +58,7 @@ export interface EnginePort {
 
 /** Runs pipelines. All runs share one journal, one service and one key. */
 export interface Showrunner {
-  /** The journal, for anything that this interface has no method for. */
+  /** The journal. Use it for anything that this interface has no method for. */
   readonly journal: JournalStore;
   /** The files of outputs and uploads, stored by content hash. */
   readonly media: MediaStore;
@@ -68,7 +68,7 @@ export interface Showrunner {
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** The error that calls throw if they need a key; null unless the service was opened without one. */
+    /** The error that calls throw because there is no key. Null if there is one. */
     readonly missingKey: InvalidOptionError | null;
   };
   /**
@@ -91,8 +91,8 @@ export interface Showrunner {
     options?: QuoteOptions,
   ): Promise<Quote>;
   /**
-   * Compares the pipeline's plan with an earlier run. Returns the results that the run cannot provide, with the reasons
-   * and prices. Spends nothing.
+   * Compares the pipeline's plan with an earlier run. Returns the steps that would have to run, each with a reason and
+   * a price. Spends nothing.
    */
   compare<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -125,7 +125,7 @@ export interface Showrunner {
   /**
    * Returns a handle for any run, even if another process is executing it. The handle follows the run without executing
    * it. Its `result()` settles when the run ends or pauses. `pipeline` is used only for the result's type. Throws
-   * {@link RunUnknownError}.
+   * {@link RunUnknownError} if there is no such run.
    */
   follow<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -135,10 +135,7 @@ export interface Showrunner {
   follow(runId: string): Promise<RunHandle>;
   /** Methods for `startWorker` and for receivers of webhooks. */
   readonly engine: EnginePort;
-  /**
-   * Like {@link run}, but for an engine: plans, prices and stores the run without executing it. Afterward, wake the
-   * engine with the returned id.
-   */
+  /** Plans, prices and stores a run without executing it. To execute it, wake the engine with the returned id. */
   start<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
@@ -170,7 +167,7 @@ export interface Showrunner {
   ): Promise<RerunQuote & Offer>;
   /**
    * Returns how long a step is expected to take, in milliseconds, based on earlier jobs of its model. Null if no
-   * duration is known. `quote`, `run` and `resume` read the durations; this method reads none.
+   * duration is known. Uses only the durations that `quote`, `run` and `resume` have read.
    */
   expectedMs(step: PlanStep): number | null;
   /**

@@ -293,7 +293,7 @@ async function givenFile(path: string, { path: step, yields }: PlanStep, media: 
     () => false,
   );
   if (!isFile) {
-    throw new InvalidOptionError("file", `${path} is not a file; pass the file that the provider produced, or none.`);
+    throw new InvalidOptionError("file", `${path} is not a file; pass the file that the provider produced, or "none".`);
   }
   const facts = await measureMedia(path, yields);
   if ("fault" in facts)

@@ -293,12 +293,9 @@ type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /**
-   * Position in the order of the run's functions, which is the number already in progress. Lower positions are executed
-   * first. Default 0.
-   */
+  /** Id of the attempt that performs this work. */
   readonly of: string;
-  /** Number of the run's functions already in progress. Work with lower numbers is done first. Default 0. */
+  /** Priority: the number of the run's functions already in progress. Lower numbers are executed first. Default 0. */
   readonly place?: number;
 }
 
@@ -341,6 +338,6 @@ export interface Slice {
    */
   readonly wakeAt: number | null;
   readonly message: string | null;
-  /** The run's total cost after the slice, and why the run paused, if it did. Null if the run was not executed. */
+  /** The run's total cost after the slice, and the reason if it is paused. Null if the run was not executed. */
   readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }

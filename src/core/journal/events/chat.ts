@@ -89,10 +89,10 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: () => line("the request was never answered; it may still be charged up to its maximum"),
+    line: () => line("the request was never answered; it may still cost up to its maximum price"),
     incident: ({ holdMicros }) => ({
       what: "request unanswered",
-      why: `The process that sent the request ended. The request may have cost up to ${dollars(holdMicros, Math.ceil)}.`,
+      why: `The process that sent the request ended before the answer arrived. The request may have cost up to ${dollars(holdMicros, Math.ceil)}.`,
     }),
     ...ignoredBy("media", "notice"),
   },

@@ -162,7 +162,7 @@ export interface AgreedQuote {
   readonly budgetMicros?: number;
   /** Steps and expansions without a known price. */
   readonly open: readonly string[];
-  /** Prices that the person accepted later, by step. */
+  /** Prices that a person accepted after the quote, keyed by step path. */
   readonly prices?: { readonly [step: string]: number };
 }
 
@@ -206,7 +206,7 @@ export interface RunPlanned {
   readonly texts?: readonly TextChange[];
   /** False if no manifests are written for named files. */
   readonly manifests?: false;
-  /** True if named files are marked as AI-generated. */
+  /** True if result files are marked as AI-generated. */
   readonly marks?: true;
   /** One-line title. Default: the run's id. */
   readonly title?: string;
@@ -237,7 +237,7 @@ export interface RunReplanned {
   /** New edits to steps' inputs, with the reason for them. */
   readonly edited?: {
     readonly steps: StepEdits;
-    /** Text replacements that may apply to any step's inputs. */
+    /** Text replacements, which apply to the inputs of all steps. */
     readonly texts?: readonly TextChange[];
     readonly note: string | null;
   };

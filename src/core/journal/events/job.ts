@@ -166,7 +166,7 @@ export const jobEvents: EventTable<JobEvent> = {
       fold.attempt(event).impossibleBill = event.said;
     },
     changes: "step",
-    line: ({ said }) => line(`the service reports an impossible cost of ${said}; the reservation stays`),
+    line: ({ said }) => line(`the service reports an impossible cost of ${said}; the money stays reserved`),
     incident: ({ said }) => ({
       what: "impossible cost",
       why: `The service reports a cost of ${said}. The reservation stays until the service reports a plausible cost.`,
@@ -192,7 +192,8 @@ export const jobEvents: EventTable<JobEvent> = {
       outputOf(fold, event).uncopied = event.message;
     },
     changes: "step",
-    line: ({ index, message }) => line(`output ${index} could not be copied (retried now or on resume): ${message}`),
+    line: ({ index, message }) =>
+      line(`output ${index} could not be copied (will be retried now or on resume): ${message}`),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -130,7 +130,10 @@ export const planEvents: EventTable<PlanEvent> = {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
     line: () => line("the inputs are unchanged after the rerun; the earlier result is kept"),
-    incident: () => ({ what: "earlier result restored", why: "The step's inputs were rerun, with identical results." }),
+    incident: () => ({
+      what: "earlier result restored",
+      why: "The steps that its inputs come from were rerun, with identical results.",
+    }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reused": {

@@ -41,7 +41,7 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was waiting without a process and was resumed on time. */
+      /** True if a parked run was resumed when it was due, not late. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
@@ -103,7 +103,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
         ? null
         : {
             what: "driven by another process",
-            why: "A new process continued from the end of the journal.",
+            why: "A new process continued the run from the end of the journal.",
           },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -248,7 +248,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
-    incident: () => ({ what: "reopened", why: "Some of the run's steps are being rerun or waited for again." }),
+    incident: () => ({ what: "reopened", why: "The run is rerunning some of its steps, or waiting for them again." }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };

@@ -25,7 +25,7 @@ export type StepEvent =
     }
   /** The step's request is taking far longer than expected. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** The request exceeded its time limit but continues. `next` names the option that starts now. */
+  /** The request exceeded its time limit but is still in progress. `next` is the option that is tried instead. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {

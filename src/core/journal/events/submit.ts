@@ -12,7 +12,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.quoted";
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
-        /** Steps whose media the model may still refuse. */
+        /** Paths of the steps whose media the model may refuse despite this quote. */
         readonly conditionalOn?: readonly string[];
       }
     | {
@@ -85,7 +85,7 @@ const withdrawals = {
   },
   changed: {
     line: "the service lists no job for the step's old request; sending the changed request instead",
-    why: "The step had changed, and the service listed no job for its old request. The changed request is sent instead.",
+    why: "The step had changed, and the service listed no job for its old request. The changed request was sent instead.",
   },
   credentials: {
     line: "the service rejected the key; no job was created",
@@ -143,7 +143,8 @@ export const submitEvents: EventTable<SubmitEvent> = {
       noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
-    line: ({ message }) => line(`no answer to the submit request; sending it again with the same key: ${message}`),
+    line: ({ message }) =>
+      line(`sending the submit request again with the same key, because it got no answer: ${message}`),
     incident: ({ message }) => ({
       what: "no answer to the submit request",
       why: `${message} The request is sent again with the same body and key, so the job cannot be charged twice.`,
@@ -258,7 +259,7 @@ const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job"
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
 
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
-  if (isGiven) return "the supplied file is the provider's result";
+  if (isGiven) return "the supplied file is used as the provider's result";
   if (jobId === null) return "no job was created";
   return isAccepted ? `the existing outputs of ${jobId} are used as the step's result` : `the job is ${jobId}`;
 }

@@ -88,7 +88,7 @@ function newer(
   const what = isNewerVersion(program, ownProgram) ? `use Showrunner ${program} or later` : "update Showrunner";
   return new JournalNewerVersionError(
     place,
-    `The journal ${place} (schema ${settings.schema}) is at version ${version}, written by Showrunner ${program}; this version of Showrunner (${ownProgram}) reads journals up to version ${newest}. Nothing was changed: ${what}, or choose another schema (?schema=NAME).`,
+    `The journal ${place} (schema ${settings.schema}) is at version ${version}, written by Showrunner ${program}; this version of Showrunner (${ownProgram}) reads journals up to version ${newest}. Nothing was changed. To open this journal, ${what}; or choose another schema (?schema=NAME).`,
   );
 }
 

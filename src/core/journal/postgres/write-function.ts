@@ -86,7 +86,7 @@ const writeJobs = `
       END IF;
     END IF;`;
 
-/** Amounts of a ledger entry after the change `n`. `l` is the entry's previous row. */
+/** SQL for the fields of a ledger entry after the change `n`. `l` is the row before the change. */
 const held = "coalesce(n.held, l.held_micros, 0)";
 const settled = "coalesce(n.settled, l.settled_micros, 0)";
 const charged =
@@ -281,7 +281,10 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** Moves a run's money to another account. That account's balance is assumed to include all of the run's charges. */
+/**
+ * Moves a run's recorded costs and reservations to another account. That account's balance is assumed to include all of
+ * the run's charges.
+ */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

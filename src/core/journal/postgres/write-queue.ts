@@ -73,8 +73,8 @@ export class WriteQueue {
   }
 
   /**
-   * Takes the next group of writes from the queue. New runs come first, sorted by id, because they are locked in this
-   * order.
+   * Takes the next group of writes from the queue. New runs come first, sorted by id, so that all processes lock them
+   * in the same order.
    */
   #nextGroup(): readonly Pending[] {
     const group: Pending[] = [];

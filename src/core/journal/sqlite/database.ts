@@ -163,7 +163,7 @@ export function journalFailure(error: unknown, path: string): unknown {
     case result.cantOpen:
       return new JournalFolderError(
         path,
-        `The journal ${path} cannot be opened: its folder is missing or not writable. Make ${dirname(path)} writable for this user, or choose another journal.`,
+        `The journal ${path} cannot be opened: its folder is missing or not writable. Make sure that ${dirname(path)} exists and that this user can write to it, or choose another journal.`,
         { cause: error },
       );
     default:
@@ -182,7 +182,7 @@ export function notAJournal(path: string, why: string, cause?: unknown): Journal
 export function readOnly(path: string, cause?: unknown): JournalReadOnlyError {
   return new JournalReadOnlyError(
     path,
-    `This user cannot write to the journal ${path}: the file, its folder or the disk is read-only. It can be read in place only if its schema version is current and it has no log file (-wal). Otherwise make the file and its folder writable, or copy the journal and its log files to another folder and use the copy (--journal FILE).`,
+    `This user cannot write to the journal ${path}: the file, its folder or the disk is read-only. The journal can be read in place only if its schema version is current and it has no log file (-wal). Otherwise make the file and its folder writable, or copy the journal and its log files to another folder and use the copy (--journal FILE).`,
     { cause },
   );
 }

@@ -92,7 +92,10 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** Moves a run's money to another account. That account's balance is assumed to include all of the run's charges. */
+/**
+ * Moves a run's holds and charges to another account. That account's balance is assumed to include all of these
+ * charges.
+ */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(

@@ -189,7 +189,7 @@ function newerVersion(path: string, version: number, newest: number, program: st
   const what = program === null ? "update Showrunner" : `use Showrunner ${program} or later`;
   return new JournalNewerVersionError(
     path,
-    `The journal ${path} is at version ${version}, written by ${who}; this version of Showrunner (${ownVersion()}) reads journals up to version ${newest}. Nothing was changed: ${what}, or choose another journal (--journal FILE).`,
+    `The journal ${path} is at version ${version}, written by ${who}; this version of Showrunner (${ownVersion()}) reads journals up to version ${newest}. Nothing was changed. To open this journal, ${what}; or choose another journal (--journal FILE).`,
   );
 }
 

@@ -132,7 +132,7 @@ function prepareFile(path: string): boolean {
   } catch (cause) {
     throw folderError(
       path,
-      "does not allow a file with the journal's name (there may be a broken link with that name)",
+      "does not allow creating a file with the journal's name (there may be a broken link with that name)",
       cause,
     );
   }
@@ -198,7 +198,7 @@ function inspectOnce(path: string): void {
   const logged = hasContent(`${path}-wal`);
   const { size, header } = readHeader(path);
   if (size === 0) {
-    if (logged) throw truncated(path, "it is empty, but its log is not");
+    if (logged) throw truncated(path, "the file is empty, but its write-ahead log (-wal) is not");
     return;
   }
   checkHeader(path, size, header, logged);
@@ -251,7 +251,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
 }
 
 /**
- * Opens the file read-only. Without a write-ahead log, no other process has the file open, so SQLite need not lock it.
+ * Opens the file read-only. Uses no locks if there is no write-ahead log, because then no other process has it open.
  */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();

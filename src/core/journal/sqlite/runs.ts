@@ -62,8 +62,8 @@ export interface RunRecord {
 }
 
 /**
- * SQL for a run's newest sequence number and update time. Most commits of a leased run write only events, so the newest
- * values are in the last event.
+ * SQL for a run's newest sequence number and update time. For a leased run, both come from its last event, because most
+ * of its commits write only events.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");

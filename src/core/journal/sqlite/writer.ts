@@ -4,8 +4,8 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import { type Database, isBusy, journalFailure } from "./database.ts";
 
 /**
- * Work inside a transaction. It must make all checks before any change, because an error after a change rolls back the
- * whole transaction.
+ * Work inside a transaction that other work may share. It must make all checks before any change, because an error
+ * after a change rolls back all of that work.
  */
 export type Work<T> = () => T;
 
@@ -136,7 +136,7 @@ export interface BusyRetryOptions {
   readonly path: string;
 }
 
-/** How long a call is retried on every turn of the event loop, in milliseconds, before retries are delayed. */
+/** For this many milliseconds, a call is retried on every turn of the event loop; after that, with delays. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;

@@ -224,7 +224,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
     report("unknown-field", `input.${field}`, `${yields} models do not accept ${field}; ${hint}`, { allowed: known });
   }
   if (yields === "audio" && !("text" in input))
-    report("missing-field", "input.text", "`text` is missing; set it to the words to say");
+    report("missing-field", "input.text", "`text` is missing; set it to the text to speak");
   for (const [field, takes] of Object.entries(FIELDS[yields])) {
     if (takes === "any" || !(field in input)) continue;
     const given = (input as { readonly [key: string]: DraftJson })[field]!;

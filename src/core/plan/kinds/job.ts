@@ -130,7 +130,7 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
     report(
       "fixed-field",
       "input.seed",
-      "each additional take adds 1 to the seed, so set it to a whole number or remove it",
+      "each additional take adds 1 to the seed, so set the seed to a whole number or remove it",
     );
     return { input, mostSeed: null };
   }

@@ -232,7 +232,7 @@ export interface StepFacts {
   readonly keeps: boolean;
   readonly hasValue: boolean;
   readonly schema: Json | null;
-  /** True if the step passes on one of several results. References to it then have the output `chosen`. */
+  /** True if the step passes on one of several results. A reference to the step then selects the output `chosen`. */
   readonly picks?: true;
   readonly isOpen?: true;
 }

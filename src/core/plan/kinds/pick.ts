@@ -27,7 +27,7 @@ export interface SecondChoice {
   readonly afterModeration: boolean;
   /** How long the service may be unavailable before the next option starts, in milliseconds. Null means no limit. */
   readonly awayMs: number | null;
-  /** True if the last option repeats the previous one with a rewritten prompt, after moderation refused it. */
+  /** True if the last option is the previous one with a rewritten prompt, for use after a refusal by moderation. */
   readonly rewrites?: true;
   /** Options that are left out of the plan because they cannot be used, each with the reason. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];

@@ -68,7 +68,7 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
 }
 
 export function nothingChangeable({ path }: Decision): string {
-  return `${path} does not show exactly one value that can be edited`;
+  return `there is nothing to edit: ${path} does not show exactly one value`;
 }
 
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {

@@ -9,7 +9,9 @@ const MOST_UNANSWERED = 5;
 /** If more requests than this go unanswered, the run pauses, and a person decides whether to send another. */
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
-/** Codes of refusals that are not about the request itself. Such a request is retried without limit. */
+/**
+ * Error codes that are not caused by the request itself. A request refused with one of them is retried without limit.
+ */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 

@@ -155,7 +155,7 @@ export const upscale = builtIn({
   modality: "video",
   name: "Upscale 1",
   description: "Upscales a video or an image. Cannot be quoted in advance.",
-  prices: "measured when the job is submitted: $0.04 per second of video, or $0.01 per megapixel and scale step",
+  prices: "priced when the job is submitted: $0.04 per second of video, or $0.01 per megapixel for each scale step",
   schema: inputObject(
     [],
     {

@@ -121,7 +121,7 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
 function reasonOf(error: unknown): string {
   if (error instanceof TookTooLong) return `answering it ${error.message}`;
   const reason = error instanceof Error ? error.message : String(error);
-  return `the JSON Schema is not usable: ${reason.slice(0, 300)}`;
+  return `the JSON Schema cannot be used: ${reason.slice(0, 300)}`;
 }
 
 export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {

@@ -38,9 +38,9 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 interface Placement {
   /** Distance of the subject's base from the top, as a fraction of the frame's height. */
   readonly at: number;
-  /** Width of the shadow relative to the subject's width; 0 if the subject flies or floats. */
+  /** Half the subject's width, as a fraction of the shorter side of the frame. */
   readonly scale: number;
-  /** Half the width of the shadow, in units; 0 if the subject flies or floats. */
+  /** Half the width of the shadow, in units of the subject's drawing; 0 if the subject flies or floats. */
   readonly shadow: number;
 }
 

@@ -84,7 +84,9 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   return { ...found, samples: stated || found.samples };
 }
 
-/** Reads a track. If no decoder is available, as for AAC, the track counts as silence. */
+/**
+ * Reads a file's audio track. If there is no decoder for it, as for AAC, it is treated as silence of the same length.
+ */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();

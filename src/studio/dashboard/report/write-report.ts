@@ -260,7 +260,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** Store in which files are found by hash, because paths in a journal are not trusted. */
+/** Media store. Files are looked up by hash, because paths from a journal are not trusted. */
 type Store = Pick<Showrunner["media"], "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
@@ -328,10 +328,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/**
- * Returns whether a file's content has this hash. The name is no proof, because an untrusted store could contain any
- * file under the hash.
- */
+/** Returns whether a file's content has this hash. An untrusted store could contain any file under the hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

@@ -20,7 +20,7 @@ interface Share {
 /** The costs of all runs since `from`, which is the start of a day in UTC. */
 export interface AllCosts {
   readonly from: number;
-  /** Cost per pipeline: the total cost of its runs that changed since `from`, including their costs before `from`. */
+  /** Cost per day. A job's charge belongs to the day on which its money was reserved. */
   readonly days: readonly number[];
   /** Total cost per pipeline of the runs that changed since `from`, including their costs before `from`. */
   readonly pipelines: readonly Share[];

@@ -21,8 +21,8 @@ export class RunMemo<T> {
   }
 
   /**
-   * Returns the value cached for the run, under the name `of` if given. Calls `find` if there is none, or if the run or
-   * `more` has changed since.
+   * Returns the value cached for the run. `of` distinguishes several values of one run. Calls `find` if no value is
+   * cached, or if the run or `more` has changed.
    */
   async get(
     { runId, createdAt, lastSeq }: RunRow,

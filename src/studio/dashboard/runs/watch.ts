@@ -105,7 +105,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Waits until the run is interrupted, or no longer interrupted. Polls, because no journal event reports this. */
+/** Waits until the run becomes interrupted or stops being interrupted. Polls, because no journal event reports this. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);

@@ -62,7 +62,9 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
   }
 }
 
-/** Builds a form for a step's input. It shows the fields in `plain`, and the model's other fields except free text. */
+/**
+ * Builds a form for a step's input: the fields in `plain`, then those other fields of the model that are not free text.
+ */
 export function stepForm(
   schema: { readonly properties?: unknown },
   plain: Readonly<Record<string, Json>>,

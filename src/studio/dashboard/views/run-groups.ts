@@ -2,7 +2,7 @@ import type { RunView, StepView } from "../../../core/view/index.ts";
 import { kindOfType } from "../../served/index.ts";
 import { groupsOf, LEAST_MEMBERS, type StepCounts, type StepGroup, type StepPhase } from "./groups.ts";
 
-/** Maximum number of steps that a page receives individually. The steps of larger runs are grouped. */
+/** Maximum number of steps that a page shows individually. The steps of larger runs are grouped. */
 export const MOST_WHOLE = 2000;
 const MOST_NOTABLE = 300;
 const MOST_PICTURES = 4;

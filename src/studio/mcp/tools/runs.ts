@@ -94,7 +94,7 @@ export const runTools = [
         .min(1)
         .max(1000)
         .optional()
-        .describe("Number of the chosen item, from 1, if the step asks for a choice"),
+        .describe("Number of the chosen item, counting from 1, if the step asks for a choice"),
       note: z.string().max(500).optional().describe("Reason for the decision, kept with the run"),
       value: z.json().optional().describe("Replacement for the value shown: text, or JSON that fits the same schema"),
     },

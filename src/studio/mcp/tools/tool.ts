@@ -85,7 +85,8 @@ function bounded(value: unknown, bounds: Bounds): unknown {
 const { runDocument, callerDocument } = documentSchemas;
 
 /**
- * A run's document for agents: a caller's document with the run's budget and folder, and each step's model and value.
+ * The document that describes a run to agents. Extends the document for callers by the run's budget and folder, and by
+ * the model and value of each step.
  */
 export const agentDocument = callerDocument.extend({
   ...runDocument.pick({ budget: true, out_dir: true }).shape,

@@ -93,11 +93,11 @@ test("whoever sends files that cannot be read keeps nobody else waiting, and is 
   expect(ends.length).toBeLessThan(5);
   const answers = await Promise.all(hostile);
   const faults = answers.map((answered) => ("isUnread" in answered ? answered.fault : ""));
-  const refused = faults.filter((fault) => fault.includes("too many earlier files"));
+  const refused = faults.filter((fault) => fault.includes("too many other files"));
   const read = faults.filter((fault) => fault === "it could not be read within 500 ms");
   expect([read.length + refused.length, read.length > 0, read.length <= 4]).toEqual([40, true, true]);
   const later = await readingFor("caller a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
-  expect(later).toMatchObject({ fault: expect.stringContaining("too many earlier files") });
+  expect(later).toMatchObject({ fault: expect.stringContaining("too many other files") });
   const picture = { name: "facts", path: await written("also-b.png", greyPng(2)), kind: null } as const;
   expect(await readingFor("caller a", () => reader.ask(picture))).toMatchObject({ isUnread: true });
   expect(await readingFor("caller b", () => reader.ask(picture))).toMatchObject({ is: { contentType: "image/png" } });

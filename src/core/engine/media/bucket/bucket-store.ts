@@ -185,8 +185,8 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * Removes objects in two stages. A discarded object can be restored for a day, because another process may still refer
- * to it.
+ * Removes objects in two stages: discards them, and deletes them after a day. Until then, they can be restored, because
+ * another process may still refer to them.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;

@@ -19,7 +19,10 @@ interface Props {
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Minimum zoom to fit the graph into the view. Below it, names are unreadable, so the view scrolls instead. */
+/**
+ * The smallest zoom at which the graph is fitted into the view. A smaller zoom would make names unreadable, so the view
+ * scrolls instead.
+ */
 const LEAST_FIT = 0.7;
 /** A wide screen shows up to this many nodes at once, even if that makes their names unreadable. */
 const MOST_WHOLE = 30;

@@ -111,7 +111,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   const canAct = useCanAct();
   const empty = isOfProvider
     ? "If the provider generated a file, adopt it on the command line. Otherwise the step fails, and the money reserved for it is released."
-    : "The service lists no job from that time. If one exists after all, you could lose a job that you paid for.";
+    : "The service lists no job from that time. If you say that no job was created but one exists, you could lose a job that you paid for.";
   const none = isOfProvider ? "No file was generated" : "No job was created";
   return (
     <section class="decide" aria-label="Outcome of the request">

@@ -10,7 +10,7 @@ const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision, which is therefore still open. Null if it was not refused. */
+  /** The reason the server refused the decision. Null if it was not refused. */
   readonly error: string | null;
   readonly undo: (() => void) | null;
 }

@@ -27,7 +27,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** Path of the step whose panel is open. The header does not repeat the reason that this panel shows. */
+  /** Path of the step whose panel is open. The header omits this step's failure reason, because the panel shows it. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }

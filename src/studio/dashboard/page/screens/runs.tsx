@@ -232,7 +232,7 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
     >
       <TextField
         label="Runs with this tag"
-        hint="The link shows only the decisions of these runs."
+        hint="The link shows only the decisions in these runs."
         placeholder="client=acme"
         value={tag}
         onText={setTag}

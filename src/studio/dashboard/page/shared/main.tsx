@@ -97,7 +97,7 @@ function kept(decisions: readonly SharedDecision[], places: Map<string, number>)
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Keeps the earlier URL of the same file while it is valid, because a new URL would restart the player. */
+/** Returns the take with its earlier URL while that URL is valid, because a new URL would restart the player. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {
