@@ -21,6 +21,8 @@ export class SimMoney {
   readonly #unbilled = new Set<string>();
   /** Keys of jobs that took longer than their steps wait. Such a job leaves its slot to another one before it is billed. */
   readonly #overdue = new Set<string>();
+  /** Ids of chats that the service charged for, although it answered that nothing was done. */
+  readonly #denied = new Set<string>();
   readonly #world: SimWorld;
 
   constructor(world: SimWorld) {
@@ -36,12 +38,17 @@ export class SimMoney {
     if (KNOWN_COST.has(event.type)) this.#unbilled.delete(key);
   }
 
+  deny(jobId: string): void {
+    this.#denied.add(jobId);
+  }
+
   /** Checks that charges stay within budget, cap and floor, except for charges that a run could not know. */
   check(): void {
     const world = this.#world;
     const { floorMicros, billsLateMs, concurrency } = world.options;
     const { balanceMicros } = world.service;
-    const ofService = [...world.service.jobs.values()].map((job) => ({
+    const believed = [...world.service.jobs.values()].filter(({ jobId }) => !this.#denied.has(jobId));
+    const ofService = believed.map((job) => ({
       ...job,
       netMicros: world.service.netMicros(job),
       isBilledLate: billsLateMs > 0,

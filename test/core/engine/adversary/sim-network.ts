@@ -11,8 +11,8 @@ export interface Wire {
   boundary(point: string): Promise<void>;
   /** The trouble of this request, or null. */
   trouble(request: SimRequest): Trouble | null;
-  /** Lets the service process the request, whatever the client receives. */
-  perform(request: SimRequest): SimAnswer;
+  /** Lets the service process the request, whatever the client receives in its trouble. */
+  perform(request: SimRequest, trouble: Trouble | null): SimAnswer;
   sleep(ms: number): Promise<void>;
   /** Ids of the jobs in the run's journal. */
   jobIds(): readonly string[];
@@ -47,7 +47,7 @@ export class SimDispatcher extends Dispatcher {
     handler.onRequestStart?.(controller, {});
     if (controller.aborted) return;
     const isServed = trouble === null || !("effect" in trouble) || trouble.effect;
-    const honest = isServed ? wire.perform(request) : null;
+    const honest = isServed ? wire.perform(request, trouble) : null;
     await wire.boundary(`${request.method} ${request.path}: after`);
     if (trouble === null) return controller.answer(honest!, wire.date());
     switch (trouble.kind) {

@@ -71,7 +71,7 @@ export class SimProcess {
     const dispatcher = new SimDispatcher({
       boundary: this.boundary,
       trouble: (request) => world.trouble(request),
-      perform: (request) => world.perform(request, this),
+      perform: (request, trouble) => world.perform(request, trouble, this),
       sleep: (ms) => sleep(this.#clock, ms),
       jobIds: () => [...world.knownJobs],
       date: () => new Date(world.time.now + world.options.skewMs).toUTCString(),

@@ -14,7 +14,7 @@ import type { SimProcess } from "./sim-process.ts";
 import { SimReads } from "./sim-reads.ts";
 import { SimTime } from "./sim-time.ts";
 import { SimTroubles } from "./sim-troubles.ts";
-import { kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.ts";
+import { deniesChat, kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.ts";
 
 export const RUN = "x";
 export const SECRET = "right";
@@ -224,7 +224,7 @@ export class SimWorld {
     return this.service.isGone(job) || this.#reads.isGivenUp(job.jobId);
   }
 
-  perform(request: SimRequest, by: SimProcess) {
+  perform(request: SimRequest, trouble: Trouble | null, by: SimProcess) {
     const before = this.service.jobs.size;
     const answer = this.service.handle(request);
     const key = keyOf(request);
@@ -233,6 +233,7 @@ export class SimWorld {
     if (isMade && key !== null && this.#withdrawn.get(key)?.has(by) === true) this.givenUp.add(key);
     const what = key === null ? "" : ` ${key.slice(0, 8)}`;
     if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
+    if (isMade && key === null && trouble !== null && deniesChat(trouble)) this.money.deny(this.service.newestJobId());
     if (isMade) this.checkMade(key);
     this.troubles.answered(key, answer.status);
     if (key === null) return answer;

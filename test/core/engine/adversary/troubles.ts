@@ -121,6 +121,11 @@ export function isProviderRefusal(trouble: Trouble): boolean {
   return trouble.kind === "answer" && !trouble.effect && DEFINITE_ELSEWHERE.has(trouble.status);
 }
 
+/** True if the service answers a chat by "unavailable, try again", which its API defines as "nothing was done". */
+export function deniesChat(trouble: Trouble): boolean {
+  return trouble.kind === "answer" && trouble.body === "envelope" && trouble.status === 503 && trouble.retryable;
+}
+
 export function isDefiniteRefusal(trouble: Trouble): boolean {
   return trouble.kind === "answer" && trouble.body === "envelope" && DEFINITE.has(trouble.status);
 }
