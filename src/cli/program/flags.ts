@@ -124,7 +124,7 @@ export const options = {
     "--at-once <n>": "maximum number of parallel runs (with --each; default: 4)",
     "--tag <key=value>": "tag for the run, used in lists and caps; repeatable, with one value per key",
     "--quote <id>":
-      "start only the plan that `plan` quoted under this id, for at most the quoted maximum (cannot be used with --each)",
+      "start the run only if its plan is the one quoted under this id, and spend at most the quoted maximum (cannot be used with --each)",
     "--start-anyway": "start even if the wallet holds less than the plan's minimum cost",
     "--concurrency <limits>": "maximum number of parallel jobs, such as 8 or total=8,video=2",
     ...profile,

@@ -396,7 +396,8 @@ export interface LedgerTotals {
 
 export interface AccountTotals extends LedgerTotals {
   /**
-   * Number of commits that have charged the account. A balance that is read after this number includes their charges.
+   * Number of commits that have charged the account. If you read this number first and the balance afterwards, the
+   * balance includes the charges of all these commits.
    */
   readonly mark: number;
 }

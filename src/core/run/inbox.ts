@@ -190,7 +190,7 @@ function approved(
   const { step, pick, note = null, value, by } = message;
   const undecidable = whyUndecidable(state, step);
   if (undecidable !== null) return undecidable;
-  const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
+  const next = `showrunner approve ${state.runId}   (lists pending decisions and the results to review)`;
   const decision = traitsOf(planStep(state, step)).decision!;
   const offer = offered(state, decision);
   const requested = message.chosen;

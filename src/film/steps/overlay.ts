@@ -59,7 +59,7 @@ export interface EndCard {
   /** How long to show the card, in seconds. Default 2. */
   readonly seconds?: number;
   /**
-   * Length of the cross-fade from the film to the card, in seconds. The film becomes shorter by this length. Default
+   * Length of the cross-fade from the film to the card, in seconds. Shortens the film by the same amount. Default
    * 0.3.
    */
   readonly fade?: number;

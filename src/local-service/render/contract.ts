@@ -17,7 +17,7 @@ export interface MediaFile {
   readonly isCaptioned?: boolean;
 }
 
-/** A stock voice with a changed pitch and loudness. */
+/** A stock voice with adjusted pitch and loudness. */
 export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
   /** Median pitch in hertz. Null keeps the stock voice's pitch. */

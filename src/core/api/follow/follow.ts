@@ -71,7 +71,7 @@ async function* chosen(
   } catch (error) {
     options.signal?.throwIfAborted();
     if (!isStreamFailure(error)) throw error;
-    context.logger.info({ jobId, reason: error.message }, "the stream does not work; polling instead");
+    context.logger.info({ jobId, reason: error.message }, "the stream is not available; polling instead");
     yield { type: "switched", from: "stream", to: "poll", reason: error.message };
   }
   yield* pollBetween(context, jobId, options, seen, sources.poll);

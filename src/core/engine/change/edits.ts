@@ -69,7 +69,7 @@ export function everywhere(
 const MOST_CHARACTERS = 1_000_000;
 
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
-  const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
+  const next = `showrunner approve ${state.runId}   (lists pending decisions and the results to review)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
   const shown = changeable(decision, chosen);
   if (shown === null) throw refuse(`${nothingChangeable(decision)}.`);

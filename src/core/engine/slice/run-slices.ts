@@ -316,7 +316,7 @@ export interface SliceOptions {
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** If the run has paused for funds, how long to keep checking the balance, in milliseconds. Default 0. */
+  /** If the run has paused because the wallet lacks funds, how long to keep checking the balance, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
   /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
