@@ -65,7 +65,7 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** `re-send` means that an earlier request with the same key may have created the job. */
+/** Whether an earlier request with the same key may have created the job. If so, the request is a `re-send`. */
 export type SentBefore = "first send" | "re-send";
 
 export const meanings = {
@@ -240,7 +240,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** Answers to a repeated submission. Even if it is refused, the first submission may have created a job. */
+/** Answers to a repeated submission. If they refuse it, the first submission may still have created a job. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],

@@ -45,7 +45,7 @@ interface DeclaredStatus {
   readonly source: string;
 }
 
-/** How to read a job's status from the provider's response, by the first part of the provider's name in the AI SDK. */
+/** How to read a job's status from a provider's response. Keys: the first part of the provider's name in the AI SDK. */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
     hidesFailures: true,

@@ -12,7 +12,8 @@ type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object>
 /**
  * Names a pipeline's files with a template: `"{client}-{sku}-{format}"` may give `acme-mug-9x16`. `{format}` is the key
  * of each handle, with `x` in place of the colon. A film from `caption` and its subtitles get the same name, so that
- * players find the subtitles. @throws FilmError for a field without a value
+ * players find the subtitles.
+ * @throws FilmError for a field without a value
  */
 export function named<H>(
   template: string,

@@ -11,7 +11,7 @@ type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 /** A schema typed only by its result, to keep type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
-/** A schema typed by its fields, so that editors display the fields' comments. */
+/** A schema whose type keeps its fields, so that editors display the fields' comments. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
 /** Creates a schema that renames the service's fields, such as `created_at` to `createdAt`, and drops unknown ones. */

@@ -7,7 +7,7 @@ import { compile, type Validate } from "./validate/ajv.ts";
 import { explain } from "./validate/explain.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 
-/** Creates a catalog. `otherIds` are the ids of additional models, and are used only for suggestions. */
+/** Creates a catalog. `otherIds` are ids of models that are not in `models`, used only for suggestions. */
 export function catalogOf(
   models: readonly CatalogModel[],
   otherIds: readonly string[] = [],
@@ -129,7 +129,7 @@ function describedBy(error: unknown): string {
 const compiledValues = new WeakMap<JsonSchema, Validate>();
 const MAX_TOLD = 20;
 
-/** Returns one sentence for each problem, such as `/scenes/0/prompt must be string`. */
+/** Returns one message for each problem, such as `/scenes/0/prompt must be string`. */
 export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
   const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
   compiledValues.set(schema, validate);

@@ -374,7 +374,7 @@ function unknownFields(
 
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** Returns whether parsing leaves the value unchanged, because the schema has no transform at this path. */
+/** Returns whether the schema has no transform at this path, so that parsing leaves the value unchanged. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;
@@ -420,7 +420,7 @@ export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-/** The names of the builder methods that add a step of one kind. If a kind has no method, the code does not compile. */
+/** Names of the builder methods, one for each kind of step. If a kind has no method, the code does not compile. */
 type MethodName = Exclude<DraftStep["kind"], "pick"> | "choose";
 
 function stepMethods(recorder: Recorder): StepMethods & Pick<StepMethods, MethodName> {

@@ -87,7 +87,7 @@ interface Pattern {
 
 /**
  * Returns the patterns of all families, the most specific last. If two are equally specific, the one of the later
- * family is last, so that a file overrides built-in families.
+ * family is last, so that families from a file override built-in ones.
  */
 function patternsOf(families: readonly Family[]): readonly Pattern[] {
   const patterns = families.flatMap((family) => family.models.map((id) => ({ family, name: parseModelName(id) })));

@@ -62,7 +62,10 @@ export function parseModelName(name: string): ModelName {
   };
 }
 
-/** Splits a name into words: `kling2.6` becomes kling, 2, 6, and `v3` becomes 3. `o1`, `i2v` and `1080p` stay whole. */
+/**
+ * Splits a name into words, such as `kling`, `2` and `6` for `kling2.6`, or `3` for `v3`. Words such as `o1`, `i2v` and
+ * `1080p` stay whole.
+ */
 function nameParts(name: string): readonly string[] {
   const joined = name
     .toLowerCase()

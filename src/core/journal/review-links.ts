@@ -37,7 +37,7 @@ export interface ReviewLinkStore {
   reviewLinks(): Promise<readonly ReviewLinkRow[]>;
   /** Revokes a link. Has no effect if the link is already revoked. */
   revokeReviewLink(id: string, at: number): Promise<void>;
-  /** Counts a use. Returns false if the link was revoked, has expired or is used up. */
+  /** Counts a use of a review link. Returns false if the link was revoked, has expired or is used up. */
   useReviewLink(id: string, at: number): Promise<boolean>;
 }
 

@@ -19,8 +19,8 @@ export interface Guarded {
 }
 
 /**
- * Returns the limits for the commit's holds; null if there are no holds. Holds for providers alone are not limited by
- * the wallet.
+ * Returns the limits for the commit's holds; null if there are no holds. Leaves out the wallet's limit if only
+ * providers charge for the work.
  */
 export function guardOf({ guard, ledger = [] }: Commit): SpendingGuard | null {
   const requested = heldBy(ledger);

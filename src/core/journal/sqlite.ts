@@ -307,7 +307,7 @@ export class ChangePoll {
     this.#timer = setInterval(() => this.#look(), this.#intervalMs);
   }
 
-  /** Makes the next poll wake the callers even if nothing was written. */
+  /** Makes the next poll wake all waiting calls, even if nothing was written. */
   recheck(): void {
     this.#dirty = true;
   }

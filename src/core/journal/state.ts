@@ -29,7 +29,7 @@ import type {
 export interface Overcharge {
   /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The highest unexpected charge: for a job quoted as free, or above the maximum of a job without a quote. */
+  /** The highest unexpected charge for a job that had no quote or was quoted as free; null if there is none. */
   unquotedMicros: number | null;
   times: number;
   excessMicros: number;
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** Once this much time has passed since a request's last recorded send, the next send must be recorded first. */
+/** How long after its last recorded send a request may be resent without a new record, in milliseconds. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {

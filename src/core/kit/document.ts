@@ -31,7 +31,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Fields that contain data from users or the service. Names inside this data stay unchanged. */
+/** Fields with data from users or the service. Keys inside this data are not converted to snake_case. */
 const foreign: ReadonlySet<string> = new Set([
   ...["input", "value", "newValue", "before", "after", "equals", "body", "schema", "tags"],
   ...["inputSchema", "outputSchema", "labels", "data", "raw"],

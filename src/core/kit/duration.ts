@@ -7,7 +7,7 @@ const units = { ms: 1, s: 1000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 /** A duration as text: `"90s"`, `"10m"`, `"1.5h"`. */
 export type Duration = `${number}${"s" | "m" | "h" | "d"}`;
 
-/** Parses a duration such as `90s`, `10m` or `1h30m` to milliseconds; null if it is malformed. */
+/** Converts a duration such as `90s`, `10m` or `1h30m` to milliseconds; null if it is malformed. */
 export function parseDuration(text: string): number | null {
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return null;
   let total = 0;

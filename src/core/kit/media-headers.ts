@@ -7,7 +7,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** A size this large or larger means "unknown". Some programs write 0 or two billion instead. */
+/** Smallest size that always means "unknown". For an unknown size, some programs write 0 or two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 

@@ -11,8 +11,8 @@ const FULL_TRIES = 2;
 const MOST_TRIES = 8;
 
 /**
- * Runs synchronous work under a time limit, which also stops a hanging regular expression. If the limit was reached
- * only because the processor was busy, tries again.
+ * Runs synchronous work under a time limit that can stop even a hanging regular expression. Tries again if the work
+ * took too long only because the processor was busy.
  * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {

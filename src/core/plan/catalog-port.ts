@@ -26,10 +26,7 @@ export interface CatalogModel {
   readonly message?: string;
 }
 
-/**
- * Code of a problem that is caused only by default values. A price estimate shows whether the service accepts the
- * input.
- */
+/** Code of a problem that is caused only by default values. The service may still accept the input. */
 export const BY_DEFAULT = "combination-by-default";
 
 export interface FieldProblem {
@@ -56,8 +53,8 @@ export interface Catalog {
   /** Returns the family of the model with this id, or null. */
   family(id: string): Family | null;
   /**
-   * Validates an input without references against the model's schema, combination table and family rules, and returns
-   * all problems. `pending` lists the fields whose values are placeholders.
+   * Validates an input that contains no references. Checks it against the model's schema, combination table and family
+   * rules, and returns all problems. `pending` lists the fields whose values are placeholders.
    */
   check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
 }

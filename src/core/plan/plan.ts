@@ -105,7 +105,7 @@ export function failurePolicyOf({ onFailure }: Plan, step: PlanStep): FailurePol
   return policy ?? onFailure;
 }
 
-/** A file from an earlier step, as passed to a local function, which must not change it. */
+/** A file from an earlier step, as passed to a local function. The function must not change the file. */
 export interface LocalFile {
   readonly path: string;
   readonly contentType: string;
@@ -131,7 +131,7 @@ export interface TaskContext {
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
-/** A result that a scoring function is asked to score. `index` starts at 0. */
+/** A result to score or inspect, as passed to a local function. `index` starts at 0. */
 export interface Candidate extends LocalFile {
   readonly index: number;
   /** Aborted when the run stops. The function's result is then ignored. */
@@ -191,7 +191,7 @@ export interface Recorded {
   readonly problems: readonly Problem[];
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
-  /** Number of steps before each part (takes or an included pipeline), keyed by the part's path. */
+  /** Number of steps before each part (a set of takes or an included pipeline), keyed by the part's path. */
   readonly parts?: ReadonlyMap<string, number>;
   readonly onFailure: FailurePolicy | null;
 }

@@ -1,7 +1,7 @@
 /** The kinds of media that a model accepts or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
-/** The kind of a file that a local function writes: media, or text, which no model accepts. */
+/** The kind of a file that a local function writes. Models accept only media, not text files. */
 export type FileKind = MediaKind | "text";
 
 /** JSON as the journal stores it. */
@@ -43,7 +43,7 @@ export const NOT_ACCEPTED = "NOT_ACCEPTED";
 export interface StepPolicy {
   /** Maximum number of attempts. With the default of 1, only failures that cost nothing are retried. */
   readonly attempts: number;
-  /** Maximum cost of one attempt, in micro-dollars. Required if the model cannot be quoted. */
+  /** Maximum cost of one attempt, in micro-dollars. Required if the service quotes no price for the model. */
   readonly maxCostMicros: number | null;
   /** Whether outputs are copied to disk as soon as they exist. */
   readonly keep: boolean;
@@ -152,7 +152,7 @@ export interface FileFacts {
 
 export const FOR_CALLERS = "for-callers";
 
-/** A mistake in a plan. All mistakes are reported together. */
+/** A mistake in a plan. */
 export interface Problem {
   /** Stable name of the mistake, such as `unknown-field`. */
   readonly code: string;

@@ -1,7 +1,7 @@
 import { mapRecord } from "./plain-json.ts";
 import type { DraftJson, DraftStep, PlanStep } from "./plan.ts";
 
-/** A replacement of text in every input of a run. */
+/** Text to replace in all inputs of a run. */
 export interface TextChange {
   readonly before: string;
   readonly after: string;

@@ -35,7 +35,7 @@ export class DecisionBuilder implements Decision {
   readonly stoppedBy: string | null;
   mayChangeNeeds = false;
   readonly #money: Reservations;
-  /** True if a more urgent step is waiting for money. Less urgent steps must then not reserve any. */
+  /** True if a more urgent step is waiting for money, so that less urgent steps must not reserve any. */
   #isMoneyAwaited = false;
   #refusal: Refusal | null = null;
   readonly #asks: AskedPrice[] = [];
@@ -236,10 +236,10 @@ export interface DecideContext {
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** How long a submit request may be sent again, in milliseconds. After that, a person must decide about it. */
+  /** How long a submit request may be resent, in milliseconds. After that, a person must decide. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True in a worker, which polls for overdue requests even if the run is not running. */
+  /** True if overdue requests are polled even when the run is not running, as in a worker. */
   readonly asksForLate?: boolean;
   readonly headrooms?: readonly Headroom[];
 }

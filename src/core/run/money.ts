@@ -352,7 +352,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
   }
 }
 
-/** Quotes the value of a stored `--flag value` for a shell, because the value can contain spaces. */
+/** Quotes the value in a text such as `--flag value` for a shell, because it can contain spaces. */
 export function pastedFlag(flag: string): string {
   const at = flag.indexOf(" ");
   return `${flag.slice(0, at)} ${shellWord(flag.slice(at + 1))}`;

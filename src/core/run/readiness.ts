@@ -73,7 +73,7 @@ export function whyNever(state: RunState, step: PlanStep): Never | null {
   return gate.ready === "never" ? gate : null;
 }
 
-/** Returns whether the result may be missing even though nothing failed. For example, a value may lack a field. */
+/** Returns whether the referenced result may be missing although nothing failed, such as a field that a value lacks. */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));

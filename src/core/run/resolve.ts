@@ -17,7 +17,7 @@ export interface ProducedOutput {
   readonly output: OutputState;
 }
 
-/** Returns the outputs that a reference stands for. It follows picks, approvals and expansions. */
+/** Returns the outputs that a reference stands for. Follows picks, approvals and expansions. */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

@@ -18,7 +18,7 @@ import { returnedReferences } from "./returned.ts";
 
 type Ref = Reference["$ref"];
 
-/** Counts and sets of a run's steps, for the scheduler. An event updates only the ones that it affects. */
+/** Indexes a run's steps for the scheduler. An event updates only the entries that it affects. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;

@@ -50,7 +50,7 @@ export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
-/** Makes the decisions for a run. After most events, it reconsiders only the steps that may be affected. */
+/** Decides what a run does next. After most events, it reconsiders only the steps that may be affected. */
 export class Scheduler {
   readonly #state: RunState;
   #index: RunIndex | null = null;

@@ -21,8 +21,7 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 /**
- * Minimum time for which a resumed run waits again for a late request. It leaves time to detect that the job does not
- * exist.
+ * Minimum time that a resumed run waits for a late request. It is long enough to detect that the job does not exist.
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
@@ -72,7 +71,7 @@ export function ask(command: Command, plan: PlanStep, step: StepState, builder: 
   else builder.issue(command);
 }
 
-/** Polls for the outcome of an overdue request. If the run is not running, only workers poll. */
+/** Polls for the outcome of an overdue request. If the run has paused or ended, only workers poll. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);

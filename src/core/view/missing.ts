@@ -170,7 +170,10 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/** Returns the outputs that a check inspected: for a value, all outputs of the step that produced the value. */
+/**
+ * Returns the outputs that a check inspected. If it inspected a value, these are all outputs of the step with that
+ * value.
+ */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

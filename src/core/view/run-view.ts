@@ -250,7 +250,7 @@ export class FoldedRun {
     return folded;
   }
 
-  /** Reads the journal and adds the events that are not included yet. */
+  /** Adds all newer events from the journal. */
   async catchUp(journal: Pick<JournalStore, "read">, runId: string): Promise<void> {
     for (;;) {
       const events = await journal.read(runId, { afterSeq: this.#seq, limit: EVENTS_READ_AT_ONCE });

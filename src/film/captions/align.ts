@@ -22,7 +22,7 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** The end of a line moves by at most this many seconds to reach a pause. */
+/** Maximum number of seconds by which the end of a line moves to reach a pause. */
 const PAUSE_WORTH = 1.2;
 
 /** Estimates the end of each line from the line's length, and moves it to a nearby pause. */

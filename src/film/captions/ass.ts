@@ -3,13 +3,13 @@ import type { Pixels } from "../graph/frame.ts";
 import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
 import type { Cue } from "./cues.ts";
 
-/** Font size, colors and position of captions. */
+/** Font, size, colors and position of captions. */
 export interface LetterStyle {
   /** Font family known to fontconfig or contained in `fontFile`. Default `DejaVu Sans`, or fontconfig's substitute. */
   readonly font?: string;
   /** Path of a font file. If set, text looks the same on every machine. */
   readonly fontFile?: string;
-  /** Text height as a fraction of the shorter side. Default 0.05. */
+  /** Text height as a fraction of the frame's shorter side. Default 0.05. */
   readonly size?: number;
   /** Text color, `#rrggbb`. Default white. */
   readonly color?: string;

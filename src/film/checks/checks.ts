@@ -25,7 +25,7 @@ export interface Checks {
   readonly version?: string;
 }
 
-/** Checks that are judged by a chat model on the service. The model is called in a separate step. */
+/** Checks whose `judge` is a chat model on the service. The model is called in a separate step. */
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }

@@ -82,7 +82,7 @@ const SHOWN =
 interface ProbeOptions {
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the file comes from outside, so that its duration is limited. Default true. */
+  /** Whether the file comes from outside. The duration of such files is limited. Default true. */
   readonly isForeign?: boolean;
 }
 
@@ -130,9 +130,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/**
- * Throws if ffmpeg cannot decode the stream, because the file would otherwise be reported as damaged. @throws FilmError
- */
+/** Checks that ffmpeg can decode the stream. Otherwise, the file would be reported as damaged. @throws FilmError */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for this format`;
@@ -144,7 +142,10 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Parses ffprobe's output. Returns null if it is not JSON, for example because very long output lost its start. */
+/**
+ * Parses ffprobe's output. Returns null if it is not JSON, for example because the start of very long output was cut
+ * off.
+ */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;

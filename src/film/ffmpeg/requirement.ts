@@ -10,7 +10,7 @@ interface VideoEncoder {
   readonly args: readonly string[];
 }
 
-/** x264's output depends on the number of threads, so this number is fixed. */
+/** Number of x264 threads. It is fixed, because x264's output depends on it. */
 const THREADS = "8";
 
 const VIDEO: readonly VideoEncoder[] = [
@@ -53,8 +53,8 @@ export type Need = keyof typeof SPECIAL;
 const asked = new Map<string, Requirement>();
 
 /**
- * Returns a function that checks whether ffmpeg has everything needed. The same needs always return the same function,
- * so that they are checked only once.
+ * Returns a function that checks whether ffmpeg has everything needed. Equal needs give the same function, so that they
+ * are checked only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
@@ -81,7 +81,7 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
 
 const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));
 
-/** Describes this machine's ffmpeg in one line, or else what is missing and how to install it. */
+/** Returns a line about this machine's ffmpeg, or what is missing and how to install it. */
 export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
   const lacks = await ffmpegForAll();
   const ffmpeg = await findFfmpeg();

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** At least this many characters are kept from the end of a program's output. */
+/** Minimum number of characters to keep from the end of a program's output. */
 const KEPT_CHARACTERS = 256 * 1024;
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 

@@ -50,8 +50,8 @@ export function heldFor(clip: Lasting): string {
 }
 
 /**
- * Returns the arguments for the output's video. Copies the video if its length, colors and codec already fit. Otherwise
- * encodes it again.
+ * Returns ffmpeg arguments that copy the video if its length, colors and codec already fit, and encode it again
+ * otherwise.
  */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;

@@ -48,8 +48,8 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
 
 /**
  * Checks a film, image or sound, and returns a handle that stands for it. Steps that use the handle start once the
- * check has passed. A flaw fails the step, and the error describes it. `choose` is the builder method that the
- * pipeline's `build` function receives.
+ * check has passed. If there is a flaw, the step fails with an error that describes it. `choose` is the builder method
+ * that the pipeline's `build` function receives.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,

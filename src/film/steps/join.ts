@@ -190,7 +190,7 @@ interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** If at most this many frames are missing at the end of a clip, the last frame replaces them. */
+/** Maximum number of missing frames at the end of a clip that its last frame replaces. */
 const HELD_FRAMES = 12;
 
 /**

@@ -310,7 +310,7 @@ async function measureLoudness(path: string, name: string, signal?: AbortSignal)
   return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };
 }
 
-/** Peak limit in dBTP for audio before it is encoded, because encoding raises peaks slightly. */
+/** Peak limit in dBTP for audio before encoding. It leaves headroom, because encoding raises peaks slightly. */
 const CEILING = -1.5;
 
 /**

@@ -9,7 +9,7 @@ import { filmArgs, heldFor, soundOf } from "../graph/output.ts";
 
 /** Options for `reframe`. */
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
-  /** The aspect ratios to make. There is one film for each. */
+  /** The films' aspect ratios. One film is made for each. */
   readonly to: readonly F[];
   /** Length of the shorter side in pixels, such as `720p`. Default: the film's shorter side. */
   readonly size?: Extract<Size, `${number}p`>;

@@ -25,8 +25,8 @@ export interface StartOptions {
    */
   readonly quote?: string;
   /**
-   * New maximum cost of an existing run, in US dollars as a decimal string. Also agrees to the prices that paused the
-   * run.
+   * New maximum cost of an existing run, in US dollars as a decimal string. Setting it also accepts the prices that
+   * paused the run.
    */
   readonly agree?: string;
   /** Your own key, such as an order id. Starting again with the same key returns the same run. Default: random. */

@@ -81,7 +81,7 @@ export function documentOf(
   });
 }
 
-/** How often a file's address changes, which restarts players. Each address is valid for at least this long. */
+/** How often a file's address changes. Each address is valid for at least this long. A change restarts players. */
 const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

@@ -136,7 +136,7 @@ const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the process that executes the run, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two updates of a run's state for each step in its plan. The more steps, the fewer updates. */
+/** Minimum time between two updates of a run's state, per step in its plan. The more steps, the fewer updates. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
@@ -235,7 +235,7 @@ class RunFeed {
     return events.length;
   }
 
-  /** Combines events in quick succession into one state update. */
+  /** Sends at most one state update per interval, however many events occur. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

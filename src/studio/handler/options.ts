@@ -42,7 +42,10 @@ export interface Caller {
 
 /** Options for `createHandler`. */
 export interface HandlerOptions {
-  /** Pipelines by their names in URLs, such as `film`. If a pipeline's input changes, add `film-v2` beside `film`. */
+  /**
+   * Pipelines by their names in URLs, such as `film`. If a pipeline's input changes, add the new version under another
+   * name, such as `film-v2`.
+   */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };
   /** Returns the caller, null for status 401, or a `Response` to send. Not called for media, which have signed URLs. */
   readonly authorize: (request: Request) => Caller | Response | null | Promise<Caller | Response | null>;
@@ -58,8 +61,8 @@ export interface HandlerOptions {
    */
   readonly filesDir?: string | undefined;
   /**
-   * Maximum bytes of files in `filesDir` that belong to no run, per caller (default: 1 GiB) and in total (default: 16
-   * GiB). Requests above these limits get status 429 or 503, respectively.
+   * Maximum total size, in bytes, of the files in `filesDir` that belong to no run: per caller (default: 1 GiB) and
+   * overall (default: 16 GiB). Requests above these limits get status 429 or 503, respectively.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
   /**
@@ -74,8 +77,8 @@ export interface HandlerOptions {
   /** Engine that executes the runs, such as the pg-boss engine. Default: this process executes them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Receives errors that callers cannot see, except failures of a run, which are in the journal. Callers get
-   * `reference`, so that they can report the error. Default: errors are written to stderr.
+   * Receives errors whose details callers do not see, except failures of a run, which are in the journal. Callers get
+   * the `reference`, which they can quote when they report the error. Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }

@@ -25,7 +25,7 @@ interface ReadInput {
 
 const FETCH_MS = 60_000;
 const MOST_FILES = 100;
-/** Maximum nesting depth of an input that is searched for paths and files. */
+/** Maximum nesting depth of an input. */
 const MOST_LEVELS = 40;
 
 class SentFile {

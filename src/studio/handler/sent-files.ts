@@ -21,8 +21,8 @@ const FILE_BYTES = 12 * 1024;
 
 interface Parts {
   /**
-   * Folder that contains the files as `OWNER/SHA256/NAME`. The requests, quotes and runs that still need a file are
-   * marked by empty files beside it.
+   * Folder that contains the files as `OWNER/SHA256/NAME`. Next to each file, an empty file marks every request, quote
+   * or run that still needs it.
    */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
@@ -37,10 +37,12 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** What needs a file: a request, a quote until it expires (epoch milliseconds), or a run. */
+/** What needs a file: a request, a quote that expires at `until` (in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the file that marks a removal in progress. Senders of the same file wait until the removal is finished. */
+/**
+ * Prefix of the marker that exists while a sent file is being removed. Whoever sends that file again waits until then.
+ */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -49,7 +51,7 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed. Null unless the media store may still have a copy of it. */
+  /** When the file was removed, if the media store may still have a copy of it. Otherwise null. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }

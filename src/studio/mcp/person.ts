@@ -11,11 +11,11 @@ import type { WaitingDecision } from "../../core/view/index.ts";
 import type { AgentSession, Decision } from "./session.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The person who uses the agent. The agent's client shows the questions itself, so the model cannot answer them. */
+/** The person who uses the agent. Questions are shown by the agent's client, so the model cannot answer them. */
 export interface Person {
   /**
-   * Asks the user for the fields, and returns the answers by field name.
-   * @throws ToolError if the user declines or does not answer
+   * Asks the person to fill in the fields, and returns the answers by field name.
+   * @throws ToolError if the person declines or does not answer
    */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
 }

@@ -20,7 +20,7 @@ export function declaredBytes({ headers }: Pick<Sent, "headers">): number {
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called before each received chunk is kept. If it throws, reading ends. */
+  /** Called with the size of each received chunk. If it throws, reading ends. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 

@@ -71,7 +71,7 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Converts a Node request to a `Request`. A response can still be sent if the body is not read to its end. */
+/** Converts a Node request to a `Request`. The response can be sent even if the body has not been read completely. */
 export function requestOf(incoming: IncomingMessage, url: URL | string): Request {
   const { method = "GET" } = incoming;
   const headers = new Headers();

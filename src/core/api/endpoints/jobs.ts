@@ -173,7 +173,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Parses the response to a successful submission. If the response cannot be parsed, the job may still exist. */
+/** Parses the response to a successful submission. If that fails, returns `unknown`, because the job may exist. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

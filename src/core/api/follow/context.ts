@@ -53,7 +53,7 @@ interface Hints {
   /** True if webhooks are expected. The follow strategy `auto` then waits for them. */
   readonly fed: boolean;
   feed(): void;
-  /** Notifies the job's followers of a webhook. If nobody follows the job yet, its next follower is notified. */
+  /** Reports a webhook to the job's followers. If nobody follows the job yet, its next follower gets it. */
   notify(jobId: string): void;
   /**
    * Calls `heard` for each of the job's webhooks, including one that arrived earlier. Returns a function that stops

@@ -1,6 +1,9 @@
 import TinyQueue from "tinyqueue";
 
-/** The run that a request belongs to, and the run's share. Shares take turns, and so do the runs within a share. */
+/**
+ * Where a waiting request belongs: its run, and the share that the run counts toward. Shares take turns, and so do the
+ * runs within a share.
+ */
 export interface Turn {
   readonly share: string;
   /** How many turns this share gets per turn of a share with weight 1. Default: 1. */

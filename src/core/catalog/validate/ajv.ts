@@ -74,7 +74,7 @@ interface CompileOptions {
 }
 
 /**
- * Compiles a schema that `prepareSchema` has prepared. @throws TookTooLong if compiling takes too long. The returned
+ * Compiles a schema that `prepareSchema` has prepared. Throws `TookTooLong` if compiling takes too long. The returned
  * function also throws it if a check takes too long.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {

@@ -5,7 +5,7 @@ import { branches, isSchema, localRef } from "../../plan/schema.ts";
 import type { ErrorObject } from "./ajv.ts";
 
 /**
- * Describes the condition under which an error's schema applies, such as `when quality is "pro"`; null if it always
+ * Describes when the part of a schema that caused an error applies, such as `when quality is "pro"`; null if it always
  * applies.
  */
 export function conditionOf(schemaPath: string, root: JsonSchema): string | null {

@@ -22,7 +22,7 @@ import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from 
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 import { type TaskMethod, taskMethod } from "./task.ts";
 
-/** Options for a job. `revise` receives the input of the model `M`. */
+/** Options for a job that runs the model `M`. */
 export interface JobOptions<M extends ModelOrId = never>
   extends PaidOptions,
     MediaOptions,

@@ -5,7 +5,7 @@ import type { Recorder } from "../recorder.ts";
 import { choiceFailure } from "./choose.ts";
 import { OptionReader } from "./options.ts";
 
-/** The chat model that rewrites a prompt after a refusal by moderation. */
+/** How a chat model rewrites a prompt that moderation refused. */
 export interface Rewriting {
   /** The id of one of the service's chat models. */
   readonly model: string;

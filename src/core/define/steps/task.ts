@@ -18,7 +18,8 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
    */
   readonly requires?: Requirement | undefined;
   /**
-   * Returns the expected duration of the output, and warnings about it. It is called during planning. Default: unknown.
+   * Returns the output's expected duration and any warnings about it. Called during planning. If omitted, the duration
+   * is unknown.
    */
   readonly foresee?: Foresee | undefined;
 }

@@ -65,7 +65,7 @@ export function uploadMethod(recorder: Recorder): UploadMethod {
 }
 
 interface Read {
-  /** The path, the URL, or a name derived from the bytes. Empty if there is nothing to upload. */
+  /** Name of the upload: its path, its URL, or a name derived from the bytes. Empty if there is nothing to upload. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;

@@ -97,7 +97,7 @@ export interface ReconcileReport {
   }[];
   /** Runs whose cost in the ledger differs from the cost in their events. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
-  /** Jobs of the compared runs that could not be compared because the service did not return them. */
+  /** Jobs of the compared runs that the service did not return. */
   readonly unseen: readonly OwnJob[];
   /** Chat requests that the service never answered, each with the maximum that it may have cost. */
   readonly abandonedChats: readonly {

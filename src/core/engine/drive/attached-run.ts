@@ -15,7 +15,9 @@ export interface AttachedParts {
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
   takeOver(): Promise<RunHandle>;
-  /** Returns true if a paused run should continue, to apply new limits or to wait for late requests again. */
+  /**
+   * Returns true if a paused run should continue, because it has new limits or may wait for late requests once more.
+   */
   continues(state: RunState): boolean;
 }
 

@@ -75,8 +75,8 @@ export interface SliceOptions {
   /** Returns true if the engine must execute the command as a separate unit of work. */
   readonly isDelegated: (command: Command) => boolean;
   /**
-   * Hands a command to the engine, unless the engine already has it. `place` is the number of the run's commands ahead
-   * of it.
+   * Passes a command to the engine, unless the engine already has it. `place` is its position among the run's delegated
+   * commands, starting at 0.
    */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }

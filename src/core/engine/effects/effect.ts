@@ -116,7 +116,8 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 type Without = { readonly without: EffectResult };
 
 /**
- * Prepares a request. If that fails or the run is stopped meanwhile, returns the effect's final result as `without`.
+ * Prepares a request. If that fails or the run is stopped meanwhile, returns `without`, the result that ends the
+ * effect.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,

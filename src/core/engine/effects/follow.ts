@@ -225,8 +225,8 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
 }
 
 /**
- * Returns true if neither prompt contains the other. A service may report a shortened prompt or insert the prompt into
- * a template.
+ * Returns true if the job's prompt and the request's texts do not contain each other. A service may report a shortened
+ * prompt or insert the prompt into a template.
  */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };

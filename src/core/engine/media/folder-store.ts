@@ -19,8 +19,8 @@ import {
 import { type HeldMedia, heldMedia } from "./place-file.ts";
 
 /**
- * Age, in milliseconds by the local clock, up to which a file is not touched. For older files, the clock of the machine
- * that stores them decides.
+ * Files younger than this by the local clock are not touched. Whether an older file is touched depends on the clock of
+ * the machine that stores it.
  */
 const YOUNG_MS = GRACE_MS / 12;
 

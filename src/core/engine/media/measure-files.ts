@@ -36,8 +36,8 @@ export async function measureFiles(
 }
 
 /**
- * Returns true if the facts belong to the given path or URL. Compares only the end of a relative path, because the path
- * may have been resolved against another folder.
+ * Returns true if the facts belong to the given path or URL. A relative path has to match only the end of the measured
+ * path, because it may have been resolved against another folder.
  */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);

@@ -185,7 +185,10 @@ export class SpendingWatch {
     return { limit: "cap", headroomMicros, committedMicros, cap: capTerms(cap, this.#parts.caps.timeZone) };
   }
 
-  /** Returns the limits to check when a commit reserves money, or a headroom of zero if the balance cannot be read. */
+  /**
+   * Returns the limits to check when a commit reserves money, if any. If the balance cannot be read, returns when to
+   * try again.
+   */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
     const caps = this.#caps();

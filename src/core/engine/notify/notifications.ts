@@ -24,7 +24,7 @@ export interface NotifyOptions {
   readonly notify?: NotifyOption | undefined;
   /** The journal. If it is a file, the signing key `notify-key.pem` is stored beside it. */
   readonly journal?: string | JournalStore | undefined;
-  /** The media folder. The signing key is stored beside it if the journal is not a file. */
+  /** The media folder. If the journal is not a file, the signing key is stored beside this folder. */
   readonly mediaDir?: string | undefined;
   /** The environment variables. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;

@@ -217,8 +217,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly quote?: string | undefined;
   /**
-   * Maximum cost of this run, excluding runs that share its budget, in US dollars as a decimal string. Also accepts
-   * unknown prices if the run has paused because of them.
+   * Maximum cost of this run alone, even if it shares a budget, in US dollars as a decimal string. Also accepts unknown
+   * prices if the run has paused because of them.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -261,13 +261,14 @@ export interface ResumeOptions extends DriveOptions {
   /** Whether to rerun the steps that failed, fully or partly, and all steps that depend on them. Default false. */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun; all steps that use them are rerun too. `*` matches any characters, but a pattern such as
-   * `SKU-*.still` selects only finished steps. Also works for finished runs. See {@link Showrunner.rerunQuote}.
+   * Paths of steps to rerun; all steps that use them are rerun too. A path may contain `*` for any characters, as in
+   * `SKU-*.still`, and then selects only finished steps. Also works for finished runs. See
+   * {@link Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Whether to rerun a step even if the code sets its seed, so that the request would be the same as before. Default
-   * false: such a rerun is refused.
+   * Whether to rerun a step even if the code sets its seed and the request would therefore be the same as before.
+   * Default false: such a rerun is refused.
    */
   readonly sameSeed?: boolean | undefined;
   /**

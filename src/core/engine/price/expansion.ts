@@ -170,7 +170,8 @@ interface Asked {
 }
 
 /**
- * Makes a plan. If moderation rejects the prompts of options that later options can replace, plans again without them.
+ * Makes a plan. If moderation rejects the prompt of an option that has a next option, plans again without the rejected
+ * one.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -193,7 +194,7 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** Returns true if the problem does not prevent a rerun, because the choice around the step can use its next option. */
+/** Returns true if the problem does not prevent a rerun, because the step's option can be replaced by the next one. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;

@@ -21,7 +21,7 @@ export interface Expected {
   readonly value: number;
   /** The actual value may be larger or smaller by up to this factor. */
   readonly factor: number;
-  /** What the expectation is based on, for messages. Null for a guess. */
+  /** What the value is based on, as shown in messages. Null if it is a guess. */
   readonly why: string | null;
 }
 

@@ -144,7 +144,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** Sets the maximum price of a job that has none of its own to the run's `maxUnquoted`. */
+/** Uses the run's `maxUnquoted` as the maximum price of a job that has none of its own. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);

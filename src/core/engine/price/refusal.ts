@@ -96,7 +96,7 @@ export function readsUploads(input: Json): boolean {
 }
 
 /**
- * Returns events that mark outputs that the service no longer accepts as inputs, so that their files are uploaded
+ * Returns events that record which outputs the service no longer accepts as inputs, so that their files are uploaded
  * instead.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {

@@ -3,8 +3,8 @@ import { sourceTypes } from "../../marks/index.ts";
 import { type Json, stepKinds } from "../../plan/plan.ts";
 
 /**
- * How a file was made: the JSON beside each named file of a run. Keys may be added later, but existing ones keep their
- * meaning.
+ * The manifest beside each named file of a run, which records how the file was made. Keys may be added later, but
+ * existing ones keep their meaning.
  */
 export const manifestSchema = z.lazy(() => {
   const json: z.ZodType<Json> = z.json();

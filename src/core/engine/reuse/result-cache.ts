@@ -185,8 +185,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the error means that the asset no longer exists. Rethrows any other error, so that it does not lead
- * to a new paid job.
+ * Returns null if the error means that the asset no longer exists. Rethrows any other error, because a result of null
+ * leads to a new paid job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);

@@ -118,8 +118,8 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
 }
 
 /**
- * Returns the error if the local service is not installed, so that the journal can still be read. Rethrows any other
- * error.
+ * Returns the error if it means that the local service is not installed, so that the journal can still be read.
+ * Rethrows any other error.
  */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;

@@ -248,8 +248,8 @@ export class ServiceWatch {
   }
 
   /**
-   * Counts a failed command. Returns how long to wait before the command is issued again, and events, which pause the
-   * run if the service has been unavailable for too long.
+   * Counts a failed command. Returns the delay before its next try, and the events to record, which include a pause if
+   * the service has been unavailable for too long.
    */
   failed(
     id: string,

@@ -43,8 +43,8 @@ export interface EnginePort {
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
    * Reports a verified webhook that says a job has ended. The process that executes the job's run then fetches the
-   * job's status without waiting for the next poll. If no run has recorded the job yet, its status is fetched once one
-   * has. Repeated calls with the same id have no effect.
+   * job's status without waiting for the next poll. If no run has recorded the job yet, the status is fetched as soon
+   * as a run records it. Repeated calls with the same id have no effect.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**

@@ -160,8 +160,8 @@ export class RunSlices {
   }
 
   /**
-   * Decides whether a paused run continues, because of a decision or because its pause is over. An ended run does not
-   * continue.
+   * Decides whether a paused run can continue: its inbox must ask for it, or its pause must be over. An ended run never
+   * continues.
    */
   async #woken(
     state: RunState,
@@ -242,7 +242,7 @@ interface Remembered {
   tools: DriveTools | null;
 }
 
-/** Maximum total weight (see `weightOf`) of the cached states, which corresponds to tens of megabytes. */
+/** Maximum total weight (see `weightOf`) of the cached states. This amounts to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
 /**
@@ -295,7 +295,7 @@ export interface LocalWork {
   readonly command: Command & { readonly step: string };
   /** Id of the attempt that performs this work. */
   readonly of: string;
-  /** Priority: the number of the run's functions already in progress. Lower numbers are executed first. Default 0. */
+  /** Number of the run's functions already in progress. Work with a lower number is executed first. Default 0. */
   readonly place?: number;
 }
 

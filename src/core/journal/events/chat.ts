@@ -11,7 +11,7 @@ interface Charged extends OfAttempt {
   readonly costMicros: number;
   /** True if the service reported no cost. `costMicros` is then the maximum cost, or is computed from `tokens`. */
   readonly isUnconfirmed?: true;
-  /** Number of tokens in the answer, if the cost is computed from them. */
+  /** Number of tokens in the prompt and the answer, if the cost is computed from them. */
   readonly tokens?: number;
 }
 

@@ -204,7 +204,7 @@ export interface RunPlanned {
   readonly edits?: StepEdits;
   /** All text replacements in steps' inputs so far, in order. */
   readonly texts?: readonly TextChange[];
-  /** False if no manifests are written for named files. */
+  /** False if no provenance manifests are written next to the files that the run saves. */
   readonly manifests?: false;
   /** True if result files are marked as AI-generated. */
   readonly marks?: true;

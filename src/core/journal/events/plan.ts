@@ -36,7 +36,7 @@ export type PlanEvent =
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /** True if the step's earlier result is restored unless its inputs have changed. */
+      /** True if the step runs only when its inputs have changed, and otherwise gets its earlier result back. */
       readonly onlyIfInputsChanged?: true;
       /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;

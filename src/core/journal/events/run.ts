@@ -50,7 +50,7 @@ export type RunLevelEvent =
       readonly type: "run.account.moved";
       readonly baseUrl: string;
       readonly keyId: string;
-      /** A job that was found with the new key and URL; null if the run had no job yet. */
+      /** A job of the run that could be read with the new key and URL; null if the run had no job yet. */
       readonly jobId: string | null;
     }
   /** The run's limits were changed when it was resumed. */

@@ -85,7 +85,7 @@ export interface NoticeText {
 /** What each reader does with events of one type. Null for a reader that ignores them. */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
-  /** What the event may change: only the run, the run and the event's step, or any step. */
+  /** What the event may change: `run` means the run itself, `step` also the event's step, `plan` any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
   readonly media: ((event: E) => readonly string[]) | null;

@@ -76,7 +76,7 @@ function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
 
-/** SQL that makes a commit not wait for the fsync, so a crash of the server's machine may lose the write. */
+/** SQL that lets a commit return before the fsync. If the server's machine crashes, the write may be lost. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
 export async function renewLease(

@@ -69,7 +69,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** Moves deliveries into the run's inbox if they arrived before their job was recorded. */
+/** Records the jobs of a commit, and moves deliveries that arrived before them to the run's inbox. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)

@@ -76,7 +76,7 @@ export type EncodedText = string | Uint8Array;
 const PACKED_FROM_LENGTH = 4_096;
 /** Text of at least this length is deflated on another thread, to avoid blocking the event loop. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
-/** Maximum size of a decompressed text. Showrunner writes no longer text, so anything larger is damaged. */
+/** Maximum size of a decompressed text. Showrunner never writes longer texts, so anything larger is damaged. */
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;

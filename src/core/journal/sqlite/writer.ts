@@ -4,8 +4,8 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import { type Database, isBusy, journalFailure } from "./database.ts";
 
 /**
- * Work inside a transaction that other work may share. It must make all checks before any change, because an error
- * after a change rolls back all of that work.
+ * Work in a transaction that may also contain other work. It must make all checks before any change, because an error
+ * after a change rolls back the whole transaction.
  */
 export type Work<T> = () => T;
 

@@ -57,7 +57,7 @@ const NIL = "00000000-0000-4000-8000-000000000000";
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** The maximum number of placeholders for one reference. More would not change the result. */
+/** The maximum number of placeholders for one reference. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {

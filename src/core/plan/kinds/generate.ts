@@ -68,12 +68,12 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** What every response can contain in addition to media: metadata, such as the cost, keyed by provider name. */
+/** Metadata that any response can contain, such as the cost, keyed by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
 
-/** Images as Base64 text or as bytes. */
+/** A response with images, as Base64 text or bytes. */
 export interface ImageAnswer extends AnswerBase {
   readonly images: readonly (string | Uint8Array)[];
 }

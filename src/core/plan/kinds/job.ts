@@ -207,10 +207,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 
 export interface BoundInput {
   readonly input: Json;
-  /**
-   * The input with placeholders in place of references. Contains several versions if a placeholder can have several
-   * forms.
-   */
+  /** The input with placeholders for references. There are several samples if a placeholder can have several forms. */
   readonly samples: readonly Json[];
   readonly checkedFields: readonly string[];
 }

@@ -104,7 +104,7 @@ export interface StepTraits {
   readonly keeps: boolean;
 }
 
-/** The schema found at a path. `missing` is the first key of the path that the schema rules out. */
+/** The schema found at a path. `missing` is the path's first key that the schema does not allow. */
 interface FoundSchema {
   readonly schema: Json | null;
   readonly types: readonly string[];
@@ -271,7 +271,7 @@ export function shown(shows: readonly Reference[], yields: Yield, known: Known):
 
 interface Accepts {
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** Why the account's assets are not allowed here, or what to use instead. Null if they are allowed. */
+  /** What to report if an asset of the account is used. Null if assets are allowed. */
   readonly assets: string | null;
 }
 

@@ -10,7 +10,7 @@ const MOST_UNANSWERED = 5;
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
 /**
- * Error codes that are not caused by the request itself. A request refused with one of them is retried without limit.
+ * Codes of errors that the request itself does not cause. A request refused with one of them is retried without limit.
  */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;

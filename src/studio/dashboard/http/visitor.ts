@@ -116,7 +116,7 @@ export function ownNames(): readonly string[] {
   return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
 }
 
-/** Refuses unknown hosts, and all requests from other sites except followed links. @throws Refusal 403 */
+/** Refuses unknown hosts, and requests from other sites unless a person followed a link. @throws Refusal 403 */
 export function checkSender(
   method: string,
   headers: IncomingHttpHeaders,

@@ -247,7 +247,7 @@ export class Tries {
   }
 }
 
-/** Shortens an IPv6 address to 64 bits, because one sender may own that whole network. */
+/** Shortens an IPv6 address to its first 64 bits, because one sender may own all addresses that begin with them. */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;

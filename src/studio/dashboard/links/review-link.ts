@@ -94,10 +94,7 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/**
- * Period in which a file's URL stays the same, because a new URL would restart players. A URL is valid for at least
- * this long.
- */
+/** How long a file's URL stays the same, so that players do not restart. The URL is valid for at least as long. */
 export const FILE_MS = HOUR_MS;
 
 export function fileUrl(

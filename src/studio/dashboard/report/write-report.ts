@@ -27,7 +27,7 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: OpenOptions["env"];
-  /** Set for a client's report. It contains only the files that the run returns and, with `hasPrice`, the cost. */
+  /** For a client's report, which contains only the files that the run returns and, with `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
   readonly version: string;
@@ -274,7 +274,7 @@ const SMALL_BYTES = 700_000;
 const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
-/** Embeds the smallest files that fit into `inlineBytes`, and links the others. */
+/** Embeds the smallest files that fit into `inlineBytes`, and links to the others. */
 async function placeMedia(
   media: readonly PageMedia[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },

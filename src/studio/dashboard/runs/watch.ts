@@ -43,7 +43,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
-    /** True if this is the whole run, which replaces the reader's copy. */
+    /** True if the update contains the whole run. It then replaces the reader's copy. */
     full: touched === "all",
     head: runHead(view, {
       row: statusNow(row, Date.now()),

@@ -185,8 +185,8 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * Removes objects in two stages: discards them, and deletes them after a day. Until then, they can be restored, because
- * another process may still refer to them.
+ * Deletes objects in two steps: discards them, then deletes them a day later. Until then, an object that another
+ * process still needs can be restored.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;

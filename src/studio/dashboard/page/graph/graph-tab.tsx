@@ -187,7 +187,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** Lets a mouse drag the graph. Touch screens need no code, because the browser scrolls. */
+/** Lets users drag the graph with the mouse. On touch screens, the browser scrolls it. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;
