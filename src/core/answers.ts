@@ -149,14 +149,14 @@ export const verdicts = {
   "chat waits": {
     ...retried,
     hold: "unconfirmed",
-    job: "the request is sent again; if the run pauses first, the request may already have been charged",
+    job: "the request may have been charged; it is sent again, unless the run pauses first",
   },
   "chat abandoned": {
     ...unchanged,
     meaning: "unknown",
     hold: "unconfirmed",
     pause: "unanswered",
-    job: "the request may have been charged; it is sent once more, then a person decides",
+    job: "the request may have been charged; it is sent once more; if there is still no answer, a person decides",
   },
   "chat misdirected": {
     ...misdirected,
@@ -175,7 +175,7 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "the service is asked for the job for two minutes, and again each time the run is resumed; once the job is found, the step continues",
+    job: "the job is looked up on the service for two minutes, and again each time the run is resumed; once it is found, the step continues",
   },
   "bill open": { ...unchanged, meaning: "unknown", job: billOpen },
   "no copy": {

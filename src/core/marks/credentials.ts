@@ -46,7 +46,7 @@ export async function signFile(
   const mimeType = await signableType(path);
   if (mimeType === null)
     throw refused(
-      `${name} has a format that cannot be signed`,
+      `${name} is in a format that cannot be signed`,
       "sign PNG, JPEG, WebP, GIF, MP4, MOV, M4A, WAV, MP3 or FLAC",
     );
   await checkTarget(out, mimeType);

@@ -75,7 +75,7 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
   }
   const late = isRunFinal(state.status) ? "the run has ended" : whyLate(state, path);
   if (late === null) return null;
-  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; if the choice changes, the steps that use it run and are charged again)`;
+  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; if the choice changes, the steps that use it are rerun and charged again)`;
   return { why: `${path} was already ${step.approval.approved ? "approved" : "rejected"}, and ${late}`, next: again };
 }
 

@@ -25,7 +25,7 @@ export function idempotencyKey(of: {
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
 export const TOO_OLD = ownText(
-  "the submit request was never answered, and its idempotency key is too old to be sent again",
+  "the submit request was never answered, and its idempotency key is too old to be used again",
 );
 
 /** Returns whether the service may have forgotten the attempt's key, so that a second request could be charged again. */

@@ -128,7 +128,7 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   if (output === undefined && outputs.length === 0)
     return step.skippedByCondition ? "was skipped by a condition" : "does not exist";
   if (output?.phase !== "expired") return "failed";
-  return `expired on the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
+  return `expired on the service and has no local copy; rerun the step with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
 export function chosenUpload(state: RunState, step: StepState): StoredCopy | null {

@@ -174,7 +174,7 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
       ? `Check your account at ${provider}, then pass the file that the request generated, or none if there is no file: ${adopt} <file|none>${again}`
       : unresolved === "incomplete"
         ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
-        : `Say which job it is: ${adopt} <job-id|none>`;
+        : `Say which job belongs to this step: ${adopt} <job-id|none>`;
   const held = holdMicros === 0 ? "" : `; up to ${dollars(holdMicros, Math.ceil)} stays reserved`;
   const why = reason ?? (isAsked ? doubt.message : "the submit request was never answered");
   return `${path}: ${why}${held}. ${advice}`;

@@ -14,7 +14,7 @@ const WAITS_FOR_OPERATOR: Sentences = {
 const PAUSES: Readonly<Record<string, Sentences>> = {
   approval: {
     customer: "The run is waiting for a decision.",
-    agent: "The run is waiting for a decision: show a person what to decide; `approve_step` records their answer",
+    agent: "The run is waiting for a decision: ask a person to decide; `approve_step` records their answer",
   },
   funds: {
     customer: "This server cannot pay for more jobs right now.",
@@ -55,7 +55,7 @@ export interface RunTextOptions {
 type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
 
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
-  if (hasEngine && reason === "late") return "; the run continues once it is done.";
+  if (hasEngine && reason === "late") return "; the run continues once the job is done.";
   if (hasEngine && resumeAt !== null) return "; the run continues later.";
   return "; the operator of this server can continue the run.";
 }

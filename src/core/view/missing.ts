@@ -65,14 +65,14 @@ function jobs(state: RunState): readonly Missing[] {
     if (provider !== undefined) {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
-        ? `${step} is still running at ${provider} and ${most} (resume checks its status)`
-        : `${step} may be running at ${provider}, which has not responded; it ${most}`;
+        ? `${step} is still running at ${provider}; it ${most} (resume checks its status)`
+        : `${step} may be running at ${provider}, which has not responded; the step ${most}`;
       return { step, output: null, what, until: null, text };
     }
     const text =
       jobId === null
-        ? `${step} may be running on the service, which did not confirm the submission; it ${most}`
-        : `${step} is still running on the service as ${jobId} and ${most}`;
+        ? `${step} may be running on the service, which did not confirm the submission; the step ${most}`
+        : `${step} is still running on the service as ${jobId}; it ${most}`;
     return {
       step,
       output: null,

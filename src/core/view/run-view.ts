@@ -166,7 +166,7 @@ export interface RunSummary {
 }
 
 const INTERRUPTED =
-  "the run's process has ended; jobs already paid for continue on the service and are collected when the run is resumed";
+  "the run's process has ended; jobs already paid for continue on the service, and their results are collected when the run is resumed";
 
 export function runSummary(state: RunState, { isInterrupted = false } = {}): RunSummary {
   const { planned, budgetMicros, spentMicros, heldMicros, unconfirmedMicros, createdAt, finishedAt } = state;

@@ -42,7 +42,7 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   const stated = video.isOwnLength || probed.audio === null ? video.seconds : null;
   const lacks = (stated ?? 0) - pictures.seconds > MOST_APART;
   if (lacks && !probed.isOpenEnded) {
-    const mismatch = `its video ends at ${pictures.seconds.toFixed(1)} s, but the file says ${stated!.toFixed(1)} s`;
+    const mismatch = `its video ends at ${pictures.seconds.toFixed(1)} s, but the file states a duration of ${stated!.toFixed(1)} s`;
     throw new FilmError("CLIP_DAMAGED", `${name} is damaged: ${mismatch}`);
   }
   // Screen recorders add a frame only when something moves, so the last frame may last long.

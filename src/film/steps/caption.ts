@@ -162,7 +162,7 @@ async function speechOf(file: { readonly path: string; readonly name: string }, 
   const { audio } = await probe(file.path, { name: file.name, signal });
   const speech = audio === null ? [] : await readSpeech(file, folder, signal);
   if (speech.length === 0)
-    throw new FilmError("FILM_INPUT", `no speech was found in ${file.name}, so its lines cannot be timed`);
+    throw new FilmError("FILM_INPUT", `no speech was found in ${file.name}, so the captions cannot be timed`);
   return speech;
 }
 

@@ -67,7 +67,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     quote: { type: "string", description: "Id of the quote that was agreed to; required for a new run" },
     agree: {
       type: "string",
-      description: "New maximum cost of an existing run; also accepts the prices that the run paused for",
+      description: "New maximum cost of an existing run; also accepts the prices that made the run pause",
     },
     budget: { type: "string" },
     title: { type: "string", maxLength: 120 },

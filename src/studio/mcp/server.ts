@@ -82,7 +82,7 @@ const LONGEST_WISH = 4_000;
 function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPromptResult {
   const wish = given["wish"]?.trim() ?? "";
   if (name !== "make")
-    throw new McpError(ErrorCode.InvalidParams, `Unknown prompt ${JSON.stringify(name)}; the only one is make.`);
+    throw new McpError(ErrorCode.InvalidParams, `Unknown prompt ${JSON.stringify(name)}; the only prompt is "make".`);
   if (wish === "" || wish.length > LONGEST_WISH) {
     throw new McpError(
       ErrorCode.InvalidParams,

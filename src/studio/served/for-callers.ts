@@ -135,7 +135,7 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const quote = `Give the reference ${reference} to ${sentenceFor(OPERATOR, audience)}.`;
   if (answerOf(error) === null)
     return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
-  const message = `The service that this server uses failed. Try again later. ${quote}`;
+  const message = `The service that this server uses has failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);
 }
 

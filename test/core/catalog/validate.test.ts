@@ -115,7 +115,9 @@ describe("a choice between forms", () => {
 
   test("that is met twice says so", () => {
     const schema = { type: "object", properties: { x: { oneOf: [{ minimum: 1 }, { minimum: 2 }] } } };
-    expect(ofSchema(schema, { x: 5 })).toEqual(["choice input.x: matches several of the accepted forms; use just one"]);
+    expect(ofSchema(schema, { x: 5 })).toEqual([
+      "choice input.x: matches several of the accepted forms, but must match only one",
+    ]);
   });
 
   test("tells the mistakes of one list item only for that item", () => {

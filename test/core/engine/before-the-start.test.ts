@@ -75,7 +75,7 @@ test("a voice that the model does not have is found by the plan, with the neares
       step: "speech",
       field: "input.voice_id",
       message: expect.stringMatching(
-        /has no voice "ava"; did you mean voice_ada \(Ada\)\? its voices: voice_ada \(Ada\), voice_ben \(Ben\)$/,
+        /has no voice "ava"; did you mean voice_ada \(Ada\)\? available voices: voice_ada \(Ada\), voice_ben \(Ben\)$/,
       ),
       allowed: ["voice_ada"],
     },

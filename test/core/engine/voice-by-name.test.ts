@@ -53,7 +53,7 @@ test("a name that no voice has is refused with the nearest ones, of those found 
     {
       code: "unknown-voice",
       message:
-        'speech-1 has no voice "Saly Ann"; did you mean voice_2 (Sally Anne)? its voices: voice_2 (Sally Anne), voice_stock',
+        'speech-1 has no voice "Saly Ann"; did you mean voice_2 (Sally Anne)? available voices: voice_2 (Sally Anne), voice_stock',
       allowed: ["voice_2"],
     },
   ]);

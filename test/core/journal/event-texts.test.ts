@@ -14,7 +14,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "lease.acquired", epoch: 2, holder: "h:2", program: "1.0.0" },
     "driven by h:2 (epoch 2)",
-    "driven by another process | A new process continued the run from the end of the journal.",
+    "driven by another process | A new process continued the run from its last recorded event.",
   ],
   [{ type: "run.started" }, null],
   [
@@ -48,11 +48,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
-  [
-    { type: "run.reopened" },
-    "reopened",
-    "reopened | The run is rerunning some of its steps, or waiting for them again.",
-  ],
+  [{ type: "run.reopened" }, "reopened", "reopened | Some of the run's steps are running or waiting again."],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
   [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
   [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],
@@ -64,7 +60,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "step.restored", ...at },
     "the inputs are unchanged after the rerun; the earlier result is kept",
-    "earlier result restored | The steps that its inputs come from were rerun, with identical results.",
+    "earlier result restored | The steps that provide this step's inputs were rerun, with identical results.",
   ],
   [
     { type: "step.reused", step: "face", from: { runId: "r0", step: "head" } },
@@ -139,7 +135,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "job.submit.withdrawn", ...at, reason: "unsent" },
     "the service could not be reached; nothing was sent",
-    "submission withdrawn | The service could not be reached; nothing had been sent.",
+    "submission withdrawn | The service could not be reached; nothing was sent.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "credentials" },

@@ -65,7 +65,7 @@ describe("an approval", () => {
     expect(look(open, true)).toEqual([]);
     const gone = [a[0], made(output(0, { phase: "expired" }))] as const;
     const why =
-      "needs the outputs of a, which expired on the service and has no local copy; rerun it with: showrunner resume r --rerun a";
+      "needs the outputs of a, which expired on the service and has no local copy; rerun the step with: showrunner resume r --rerun a";
     expect(look(open, true, [gone])).toEqual([finished("look", "failed", why)]);
     expect(look(open, false, [gone])).toEqual([]);
   });

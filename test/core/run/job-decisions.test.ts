@@ -37,7 +37,7 @@ describe("a submit without an answer", () => {
 
   test("is sent no more once its key is too old; a person decides", () => {
     const { events, commands } = decided(old);
-    const message = "the submit request was never answered, and its idempotency key is too old to be sent again";
+    const message = "the submit request was never answered, and its idempotency key is too old to be used again";
     expect(events).toEqual([{ type: "job.unresolved", step: "a", attempt: 1, message, cause: "too old" }]);
     expect(commands).toEqual([]);
   });

@@ -154,7 +154,8 @@ describe("a run in which nothing follows", () => {
   const pauseOf = (steps: Steps) => decidedOf(runningState(steps)).events;
 
   test("waits for who knows what became of a submit", () => {
-    const next = "up to $0.000005 stays reserved. Say which job it is: showrunner adopt r a <job-id|none>";
+    const next =
+      "up to $0.000005 stays reserved. Say which job belongs to this step: showrunner adopt r a <job-id|none>";
     const message = (why: string) => [{ type: "run.paused", reason: "unresolved", message: `a: ${why}; ${next}` }];
     expect(pauseOf([[job("a"), unresolved("the line went dead")]])).toEqual(message("the line went dead"));
     expect(pauseOf([[job("a"), unresolved(null)]])).toEqual(message("the submit request was never answered"));

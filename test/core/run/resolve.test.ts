@@ -131,7 +131,7 @@ describe("what a reference is resolved to", () => {
 
 describe("why the target of a reference does not exist", () => {
   const rerun = (step: string) =>
-    `expired on the service and has no local copy; rerun it with: showrunner resume r --rerun ${step}`;
+    `expired on the service and has no local copy; rerun the step with: showrunner resume r --rerun ${step}`;
 
   test.each([
     [ref("a"), null],

@@ -59,12 +59,12 @@ test("A job of which nobody knows whether it was made is not said to be there", 
   const [{ text }] = runDocument(new RunView(runningState([unknown] as never, { status: "paused" }))).missing as [
     Missing,
   ];
-  expect(text).toMatch(/^asked may be running on the service, which did not confirm the submission; it can /);
+  expect(text).toMatch(/^asked may be running on the service, which did not confirm the submission; the step can /);
 });
 
 test.each([
-  ["inProgress", "film is still running at mock and can cost up to $0.02 (resume checks its status)"],
-  ["submitting.sent", "film may be running at mock, which has not responded; it can cost up to $0.02"],
+  ["inProgress", "film is still running at mock; it can cost up to $0.02 (resume checks its status)"],
+  ["submitting.sent", "film may be running at mock, which has not responded; the step can cost up to $0.02"],
 ])("A request to a provider that is %s is not said to be on the service", (phase, text) => {
   const film = [
     job("film"),

@@ -132,7 +132,7 @@ test("what a schema says of the input is the author's; what a step says of it is
 
 const BY_OPERATOR = "the operator of this server can continue the run.";
 test.each([
-  ["late", null, "the run continues once it is done."],
+  ["late", null, "the run continues once the job is done."],
   ["cap", 2_000_000_000_000, "the run continues later."],
   ["cap", null, BY_OPERATOR],
   ["files", null, BY_OPERATOR],

@@ -197,7 +197,7 @@ declare const verdicts: {
     readonly pause: "unreachable";
     readonly retried: true;
     readonly hold: "unconfirmed";
-    readonly job: "the request is sent again; if the run pauses first, the request may already have been charged";
+    readonly job: "the request may have been charged; it is sent again, unless the run pauses first";
   };
   readonly "chat abandoned": {
     readonly step: "continues";
@@ -205,7 +205,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly hold: "unconfirmed";
     readonly pause: "unanswered";
-    readonly job: "the request may have been charged; it is sent once more, then a person decides";
+    readonly job: "the request may have been charged; it is sent once more; if there is still no answer, a person decides";
   };
   readonly "chat misdirected": {
     readonly step: "continues";
@@ -261,7 +261,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "the service is asked for the job for two minutes, and again each time the run is resumed; once the job is found, the step continues";
+    readonly job: "the job is looked up on the service for two minutes, and again each time the run is resumed; once it is found, the step continues";
   };
   readonly "bill open": {
     readonly hold: "unchanged";

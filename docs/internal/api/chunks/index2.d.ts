@@ -579,11 +579,11 @@ declare const withdrawals: {
   };
   readonly unsent: {
     readonly line: "the service could not be reached; nothing was sent";
-    readonly why: "The service could not be reached; nothing had been sent.";
+    readonly why: "The service could not be reached; nothing was sent.";
   };
   readonly code: {
     readonly line: "the pipeline's code or a file is missing; nothing was sent";
-    readonly why: "The pipeline's code, or a file that the job uses, was missing; nothing had been sent.";
+    readonly why: "The pipeline's code, or a file that the job uses, was missing, so nothing was sent.";
   };
   readonly changed: {
     readonly line: "the service lists no job for the step's old request; sending the changed request instead";

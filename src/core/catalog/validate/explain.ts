@@ -67,7 +67,7 @@ export function explainChoice(
   const names = requiredOnly(forms);
   if (names !== null) return [chooseFields(choice, names)];
   if (isTwofold(choice))
-    return [{ code: "choice", field, message: "matches several of the accepted forms; use just one" }];
+    return [{ code: "choice", field, message: "matches several of the accepted forms, but must match only one" }];
   const types = forms.flatMap((form) => (isSchema(form) && typeof form.type === "string" ? [form.type] : []));
   const isWrongType = forms.length === types.length && !types.some((type) => typeIs(type, choice.data));
   if (isWrongType) return [{ code: "type", field, message: `must be ${typeWords(types)}` }];

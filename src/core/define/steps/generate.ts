@@ -207,7 +207,7 @@ const GIVE_A_MODEL =
  * Advises `@latest`, because without a tag npm prefers a release whose `engines` fit the current Node, even an old one.
  */
 const NEWER =
-  "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
+  "install the provider's latest release explicitly, for example with npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 
 function priceOf(
   read: OptionReader,

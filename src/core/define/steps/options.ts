@@ -257,7 +257,7 @@ export function readAmong(
     const field = inList(index);
     const pointer = pointerOf(item);
     if (pointer?.to !== "step" && pointer?.to !== "several") {
-      const message = "accepts only handles of steps from this build";
+      const message = "accepts only handles of steps from the same `build` function";
       recorder.report({ code: "foreign-handle", step: at.step, field, message });
       return [];
     }

@@ -88,7 +88,7 @@ export class RunWriter {
       }
       if (outcome.reason === "inbox")
         throw new Error(
-          "The journal refused a commit because of unread messages, which it may do only if the commit parks the run.",
+          "The journal refused a commit because of unread messages, which it may do only if the commit leaves the run idle.",
         );
       if (outcome.reason === "floor" && !fresh) continue;
       // During a submission, the wallet may not show all of the run's charges yet.

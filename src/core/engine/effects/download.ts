@@ -102,7 +102,7 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   const otherwise = isExpired || mayBe ? [gone] : [];
   if (attempt === 0) return { end: "refused", events: [], otherwise };
   const { doubt } = attemptOf(state, command);
-  const doubtText = sentence`the job completed with output ${index}, but it cannot be downloaded: ${cleanText(message)}`;
+  const doubtText = sentence`the job completed, but its output ${index} cannot be downloaded: ${cleanText(message)}`;
   const isNews = isNewDoubt(doubt, doubtText, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: doubtText }] : [];
   return { end: "refused", events, otherwise };

@@ -268,10 +268,10 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   if (new Set(assets).size < assets.length) return sentence`${id} has completed but lists an asset more than once`;
   for (const { index, status, assetId, voiceId, url } of job.outputs) {
     if (!isTerminal(status))
-      return sentence`${id} is completed, but its output ${index} is ${cleanText(status, MOST_CODE)}`;
+      return sentence`${id} has completed, but its output ${index} is ${cleanText(status, MOST_CODE)}`;
     const isThere = assetId !== null || voiceId !== null || url !== null;
     if (status === "COMPLETED" && !isThere)
-      return sentence`${id} is completed, but its output ${index} has no asset, voice or URL`;
+      return sentence`${id} has completed, but its output ${index} has no asset, voice or URL`;
   }
   return null;
 }

@@ -95,7 +95,7 @@ function otherVersion({ planned }: RunState, code: LocalFunction, path: string):
   const was = plan !== undefined && "version" in plan ? plan.version : null;
   if (was === is) return null;
   const before = was === null ? "without a function" : `with version ${was} of its function`;
-  return `${path} was planned ${before}, but the code now has version ${is}; accept the changes to run that version`;
+  return `${path} was planned ${before}, but the code now has version ${is}; accept the changes to run the new version`;
 }
 
 function otherModel(plan: PlanStep | undefined, { provider, modelId }: ModelOfKind[keyof ModelOfKind]): string | null {

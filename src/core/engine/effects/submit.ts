@@ -174,7 +174,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {
     const asked = ownText(command.model);
-    return sentence`the request was for ${asked}, but the service returned ${id}, a job of ${cleanText(model, 200)}; find the job that belongs to this request`;
+    return sentence`the request was for ${asked}, but the service returned ${id}, which is a job for ${cleanText(model, 200)}; find the job that belongs to this request`;
   }
   if (isOwn) return null;
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;

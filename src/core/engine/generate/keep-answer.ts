@@ -117,11 +117,14 @@ async function keepOne(
   if ("fault" in facts && !(output instanceof Uint8Array)) {
     // The file may be an error page or truncated. The URL may deliver the whole file next time.
     known.delete(index);
-    throw new UnfetchedError(`the file at the output's URL should be ${kind}, but ${facts.fault}`, stored.sha256);
+    throw new UnfetchedError(
+      `the file at the output's URL should be of kind ${kind}, but ${facts.fault}`,
+      stored.sha256,
+    );
   }
   if ("fault" in facts) {
     const message = cleanText(
-      `the output should be ${kind}, but ${facts.fault}; the file ${whereKept([stored.sha256])}`,
+      `the output should be of kind ${kind}, but ${facts.fault}; the file ${whereKept([stored.sha256])}`,
     );
     return [failedOutput(index, message), null, stored.sha256];
   }

@@ -196,7 +196,7 @@ function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) 
   const listed = voices.slice(0, LISTED).map(textOf);
   const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
   const meant = similar.length === 0 ? "" : `did you mean ${similar.map(textOf).join(" or ")}? `;
-  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.join(", ")}${more}`;
+  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}available voices: ${listed.join(", ")}${more}`;
   const allowed = (similar.length > 0 ? similar : voices.slice(0, LISTED)).map((voice) => voice.id);
   return { message, allowed };
 }

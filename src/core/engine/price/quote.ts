@@ -323,7 +323,7 @@ function expiryRisks(
       const why =
         ageMs > outputsLiveMs
           ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, but the service deletes the output of ${maker.path} ${lifetime}`
-          : `${step.path} waits for the decision ${gate!.path}, and the service deletes the output of ${maker.path} ${lifetime}`;
+          : `${step.path} waits for the decision ${gate!.path}, but the service deletes the output of ${maker.path} ${lifetime}`;
       return [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
     });
   });

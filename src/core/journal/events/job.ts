@@ -193,7 +193,7 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     line: ({ index, message }) =>
-      line(`output ${index} could not be copied (will be retried now or on resume): ${message}`),
+      line(`output ${index} could not be copied (the copy is retried now or on resume): ${message}`),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -132,7 +132,7 @@ export const planEvents: EventTable<PlanEvent> = {
     line: () => line("the inputs are unchanged after the rerun; the earlier result is kept"),
     incident: () => ({
       what: "earlier result restored",
-      why: "The steps that its inputs come from were rerun, with identical results.",
+      why: "The steps that provide this step's inputs were rerun, with identical results.",
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -103,7 +103,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
         ? null
         : {
             what: "driven by another process",
-            why: "A new process continued the run from the end of the journal.",
+            why: "A new process continued the run from its last recorded event.",
           },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -248,7 +248,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
-    incident: () => ({ what: "reopened", why: "The run is rerunning some of its steps, or waiting for them again." }),
+    incident: () => ({ what: "reopened", why: "Some of the run's steps are running or waiting again." }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };

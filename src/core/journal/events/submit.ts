@@ -77,11 +77,11 @@ const withdrawals = {
   },
   unsent: {
     line: "the service could not be reached; nothing was sent",
-    why: "The service could not be reached; nothing had been sent.",
+    why: "The service could not be reached; nothing was sent.",
   },
   code: {
     line: "the pipeline's code or a file is missing; nothing was sent",
-    why: "The pipeline's code, or a file that the job uses, was missing; nothing had been sent.",
+    why: "The pipeline's code, or a file that the job uses, was missing, so nothing was sent.",
   },
   changed: {
     line: "the service lists no job for the step's old request; sending the changed request instead",

@@ -153,7 +153,7 @@ export function journalFailure(error: unknown, path: string): unknown {
     case result.corrupt:
       return new JournalCorruptError(
         path,
-        `The journal ${path} is damaged (${messageOf(error)}). Stop using the journal, and restore it from a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
+        `The journal ${path} is damaged (${messageOf(error)}). Stop using the journal, and restore it from a copy; \`sqlite3 ${path} .recover\` may recover part of it.`,
         { cause: error },
       );
     case result.notADatabase:

@@ -48,7 +48,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     pricing: {
       by: "inner steps",
       maxCostMicros: step.maxCostMicros,
-      why: "its steps are known only once the value that it expands exists",
+      why: "its steps are known only after the value that it expands has been produced",
     },
     typicalMs: 0,
     modality: null,

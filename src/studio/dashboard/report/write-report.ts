@@ -51,7 +51,7 @@ export async function writeReport(
     folded.add(event);
     lines.push(eventLine(event));
   }
-  if (folded.view === null) throw new Error(`Run ${runId} has no first event; its journal is incomplete.`);
+  if (folded.view === null) throw new Error(`The first event of run ${runId} is missing; the journal is incomplete.`);
   const isInterrupted = (await show.show(runId)).status === "interrupted";
   const client = options.forClient && clientReport(folded, { writtenAt, ...options.forClient });
   const run = inlinedRun(folded, { writtenAt, version, isInterrupted, lines });

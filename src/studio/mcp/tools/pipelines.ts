@@ -128,7 +128,7 @@ export const pipelineTools = [
     name: "run_pipeline",
     title: "Run a pipeline",
     description:
-      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns before the run has ended: follow it with `wait_for_run`. Without a quote, or if the plan or price has changed since, the call is refused and returns the quote to agree to. The run continues if you disconnect.",
+      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns before the run has ended: follow it with `wait_for_run`. Without a quote, or if the plan or price has changed since the quote, the call is refused and returns a quote for the person to agree to. The run continues if you disconnect.",
     input: { pipeline, name, input, quote: agreedQuote },
     // `left` is absent in the result of a task, because a task ends with its run.
     output: agentSchema.extend({ left: usd.optional() }),

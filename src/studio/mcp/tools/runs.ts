@@ -69,7 +69,7 @@ export const runTools = [
     name: "stop_run",
     title: "Stop a run",
     description:
-      "Stops submitting jobs. Jobs already on the service continue, and are billed and collected; then the run pauses.",
+      "Stops submitting jobs. Jobs already on the service continue and are billed, and their results are collected; then the run pauses.",
     input: { run: runId },
     output: z.looseObject({ id: z.string(), stop: z.literal("requested") }),
     isReadOnly: false,

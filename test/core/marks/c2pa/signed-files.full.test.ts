@@ -243,7 +243,7 @@ describeNeeding(lacksPackage())("content credentials", () => {
       expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(word)]);
     }
     const text = await here("sign", "card.ts", ...PAIR, "--source-type", "trainedAlgorithmicMedia", "--out", "bad.png");
-    expect([text.code, text.stderr]).toEqual([2, expect.stringContaining("has a format that cannot be signed")]);
+    expect([text.code, text.stderr]).toEqual([2, expect.stringContaining("is in a format that cannot be signed")]);
     expect(existsSync(path("bad.png"))).toBe(false);
   });
 });

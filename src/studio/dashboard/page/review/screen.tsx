@@ -271,7 +271,7 @@ function Filters({ route, queue: { pipelines, tags } }: FiltersProps) {
       <input
         type="search"
         placeholder="Search titles, tags and inputs"
-        aria-label="Search titles, tags and inputs of runs"
+        aria-label="Search runs by title, tag or input"
         value={search}
         onInput={(event) => filter({ search: event.currentTarget.value })}
       />

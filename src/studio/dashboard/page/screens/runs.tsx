@@ -41,7 +41,7 @@ export function RunsScreen({ search, status }: { readonly search: string; readon
             ref={box}
             type="search"
             placeholder="Search names, tags and inputs"
-            aria-label="Search names, tags and inputs of runs"
+            aria-label="Search runs by name, tag or input"
             aria-keyshortcuts="/"
             value={search}
             onInput={(event) => show({ search: event.currentTarget.value }, "replace")}
