@@ -6,7 +6,7 @@ import { toDocument } from "../core/kit/document.ts";
 import { writeDurably } from "../core/kit/files.ts";
 import { assetReport, bodyReport, refusedReports } from "./body-reports.ts";
 import { type Checked, check, type Mistake, problemsOf } from "./check.ts";
-import { MigrationContext, type StockVoice, usedInputs } from "./migration-context.ts";
+import { jobsOf, MigrationContext, type StockVoice, usedInputs } from "./migration-context.ts";
 import { kebab } from "./names.ts";
 import { bodiesOf } from "./read/bodies.ts";
 import { readV2File } from "./read/read-file.ts";
@@ -105,8 +105,7 @@ export interface Migration {
  * in `report.problems`.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
-  const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };
-  return migrateBodies(read, options);
+  return migrateBodies(typeof value === "string" ? readText(value) : bodiesOf(value), options);
 }
 
 export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migration {
@@ -155,10 +154,8 @@ function bounded(read: ReadBodies, most: number): ReadBodies {
 }
 
 function stepsOf(context: MigrationContext): MigrationReport["steps"] {
-  return [...context.converted.values()].flatMap(({ jobs }) =>
-    jobs.flatMap(({ view, variations, body }) =>
-      variations.map(({ step }) => ({ name: step, model: view.id, yields: view.yields, body: body + 1 })),
-    ),
+  return jobsOf(context).flatMap(({ view, variations, body }) =>
+    variations.map(({ step }) => ({ name: step, model: view.id, yields: view.yields, body: body + 1 })),
   );
 }
 

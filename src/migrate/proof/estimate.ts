@@ -3,25 +3,10 @@ import { join } from "node:path";
 import type { Pipeline } from "../../core/define/index.ts";
 import { formatUsd } from "../../core/kit/money.ts";
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
+import type { Quote, Showrunner } from "../../index.ts";
 import type { PipelineInput } from "../expression.ts";
 import type { Migration } from "../migrate.ts";
 import type { PriceReport, StepPriceReport } from "../report/report.ts";
-
-/** An object that prices pipelines, such as the result of `openShowrunner()`. */
-interface Quoter {
-  quote(pipeline: Pipeline, input: unknown, options?: { readonly maxUnquoted?: string }): Promise<QuoteView>;
-}
-
-interface QuoteView {
-  readonly problems: readonly { readonly step: string | null; readonly message: string }[];
-  readonly prices: readonly {
-    readonly step: string;
-    readonly model: string | null;
-    readonly costMicros: number | null;
-    readonly basis: string;
-    readonly reason: string | null;
-  }[];
-}
 
 interface EstimateOptions {
   /** The pipeline that the generated source exports. */
@@ -41,7 +26,7 @@ const MAX_JOBS = 2000;
 /** Adds the price of each job to the migration report. No job is run. */
 export async function estimateMigration(
   migration: Migration,
-  quoter: Quoter,
+  quoter: Pick<Showrunner, "quote">,
   { pipeline, service, input, maxJobs = MAX_JOBS }: EstimateOptions,
 ): Promise<Migration> {
   const { report } = migration;
@@ -53,7 +38,7 @@ export async function estimateMigration(
   return { ...migration, report: { ...report, price: priceOf(migration, quote, service) } };
 }
 
-function priceOf({ report }: Migration, quote: QuoteView, service: string): PriceReport {
+function priceOf({ report }: Migration, quote: Quote, service: string): PriceReport {
   const jobs = new Set(report.steps.map(({ name }) => name));
   const hasSamples = report.inputs.length > 0;
   const steps = quote.prices

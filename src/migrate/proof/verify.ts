@@ -1,46 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Pipeline } from "../../core/define/index.ts";
-import { isReference } from "../../core/plan/index.ts";
-import type { Json, Plan, PlanStep, Reference } from "../../core/plan/plan.ts";
+import { referencesOf } from "../../core/plan/index.ts";
+import type { Json, Plan, PlanStep } from "../../core/plan/plan.ts";
+import type { RunResult, Showrunner } from "../../index.ts";
 import { valueAt } from "../field-report.ts";
 import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from "../report/report.ts";
-
-/** An object that plans and runs pipelines, such as the result of `openShowrunner()`. */
-export interface Runner {
-  plan(
-    pipeline: Pipeline,
-    input: unknown,
-  ): Promise<
-    | { readonly ok: true; readonly plan: Plan }
-    | { readonly ok: false; readonly problems: readonly { readonly message: string }[] }
-  >;
-  run(
-    pipeline: Pipeline,
-    input: unknown,
-    options?: RunSettings,
-  ): Promise<{ events(): AsyncIterable<object>; result(): Promise<RunView> }>;
-}
-
-interface RunSettings {
-  /** Maximum cost of a job whose price is unknown in advance, in US dollars. */
-  readonly maxUnquoted?: string;
-  /** Folder for the run's output files. */
-  readonly outDir?: string;
-  /** Name of the run. */
-  readonly id?: string;
-  /** Signal that stops the run. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-interface RunView {
-  readonly status: string;
-  readonly outputs: unknown;
-  readonly report: {
-    readonly steps: readonly { readonly path: string; readonly status: string; readonly reason: string | null }[];
-  };
-}
 
 export interface VerifyOptions {
   /** The pipeline that the generated source exports. */
@@ -65,7 +31,7 @@ type Kind = VerificationReport["expected"][number]["kind"];
  */
 export async function verifyMigration(
   migration: Migration,
-  runner: Runner,
+  runner: Pick<Showrunner, "plan" | "run">,
   options: VerifyOptions,
 ): Promise<Migration> {
   const { pipeline, outDir, id = "verify", signal, onProgress } = options;
@@ -80,22 +46,18 @@ export async function verifyMigration(
   const run = await runner.run(pipeline, options.input, { maxUnquoted: "1000000", outDir, id, signal });
   let done = 0;
   for await (const update of run.events()) {
-    if (isStepEnd(update)) onProgress?.({ done: ++done, total: migration.report.steps.length });
+    const isStepEnd = "event" in update && update.event.type === "step.finished";
+    if (isStepEnd) onProgress?.({ done: ++done, total: migration.report.steps.length });
   }
   const { status, outputs, report } = await run.result();
   return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
-function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
+function failuresOf(steps: RunResult["report"]["steps"]): readonly string[] {
   return steps.flatMap(({ path, status, reason }) => {
     if (status !== "failed" && status !== "partial") return [];
     return [`step ${path} ${status === "failed" ? "failed" : "is partial"}: ${reason ?? "no reason was given"}`];
   });
-}
-
-function isStepEnd(update: { readonly event?: unknown }): boolean {
-  const { event } = update;
-  return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
 function compare(
@@ -201,17 +163,11 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
 
 function sourcesOf(plan: Plan, value: Json): ReadonlySet<string> {
   return new Set(
-    referencesIn(value).flatMap((path) => {
+    referencesOf(value).flatMap(({ step: path }) => {
       const step = plan.steps.find((one) => one.path === path);
       return step?.kind === "task" ? [path, ...sourcesOf(plan, step.input)] : [path];
     }),
   );
-}
-
-function referencesIn(value: Json): readonly string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if (isReference(value)) return [(value as Reference).$ref.step];
-  return Object.values(value).flatMap(referencesIn);
 }
 
 function sentAt(step: PlanStep, target: string): Json | undefined {

@@ -2,6 +2,7 @@ import { isTooDeep } from "../../core/kit/json-text.ts";
 import { isV2Type } from "../v2-types.ts";
 import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import {
+  collected,
   isRecord,
   type JsonPath,
   type JsonRecord,
@@ -19,46 +20,40 @@ import {
 
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 
-export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
+export function bodiesOf(value: unknown): ReadBodies {
   if (Array.isArray(value)) return listOf(value, []);
-  if (isFlow(value)) return readFlow(value);
-  if (isRecord(value) && !("type" in value)) {
-    const key = LIST_KEYS.find((name) => Array.isArray(value[name]));
-    const list = key === undefined ? undefined : value[key];
-    if (key !== undefined && Array.isArray(list)) {
-      const left = Object.keys(value).filter((name) => name !== key);
-      return {
-        ...listOf(list, [key]),
-        left: left.map((name) => ({ at: name, why: "is outside the list of bodies" })),
-      };
-    }
-  }
-  const read = sourceOf(value, "body 1", []);
-  return { format: "body", left: [], ...collected([read]) };
+  const record = isRecord(value) ? value : {};
+  const nodes = firstList(record, NODE_KEYS, isNodeList);
+  if (nodes !== null) return readFlow(nodes, record.connections);
+  const bodies = "type" in record ? null : firstList(record, LIST_KEYS, Array.isArray);
+  if (bodies === null) return collected("body", [sourceOf(value, "body 1", [])]);
+  const left = Object.keys(record).filter((name) => name !== bodies.key);
+  const why = "is outside the list of bodies";
+  return { ...listOf(bodies.list, [bodies.key]), left: left.map((name) => ({ at: name, why })) };
 }
 
-function listOf(values: readonly unknown[], path: JsonPath): Omit<ReadBodies, "locate"> {
+interface KeyedList {
+  readonly key: string;
+  readonly list: readonly unknown[];
+}
+
+function firstList(value: JsonRecord, keys: readonly string[], accepts: (list: unknown) => boolean): KeyedList | null {
+  const key = keys.find((name) => accepts(value[name]));
+  return key === undefined ? null : { key, list: value[key] as readonly unknown[] };
+}
+
+function listOf(values: readonly unknown[], path: JsonPath): ReadBodies {
   if (values.length === 0) {
     const message = "the list is empty; provide at least one v2 body";
-    return { format: "list", left: [], ...collected([readProblem("no-bodies", "the document", path, message)]) };
+    return collected("list", [readProblem("no-bodies", "the document", path, message)]);
   }
-  return {
-    format: "list",
-    left: [],
-    ...collected(values.map((value, index) => sourceOf(value, `body ${index + 1}`, [...path, index]))),
-  };
+  return collected(
+    "list",
+    values.map((value, index) => sourceOf(value, `body ${index + 1}`, [...path, index])),
+  );
 }
 
-type Read = V2Source | ReadProblem;
-
-export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "problems"> {
-  return {
-    sources: all.filter((one): one is V2Source => "value" in one),
-    problems: all.filter((one): one is ReadProblem => !("value" in one)),
-  };
-}
-
-export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
+export function sourceOf(given: unknown, at: string, givenPath: JsonPath): V2Source | ReadProblem {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
   if (!isRecord(value)) return bad("not-a-body", `is ${kindOf(value)}, not a v2 body; a body is an object with a type`);
@@ -108,13 +103,11 @@ export function isAssetRecord(value: JsonRecord): boolean {
   );
 }
 
-type Resolve = (from: FlowNode, target: Target) => Resolved;
-
 /**
  * Returns a function that finds the request that produces a value. The function skips nodes that only poll, upload or
  * pass on a value.
  */
-function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
+function createResolver(nodes: readonly FlowNode[], indexOf: ReadonlyMap<FlowNode, number>) {
   const byName = new Map<string, FlowNode>();
   for (const node of nodes.toReversed()) for (const name of [...node.ids, node.name]) byName.set(name, node);
 
@@ -124,8 +117,8 @@ function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) =>
   const sourceOf = (node: FlowNode, seen: Set<FlowNode>): number | null => {
     if (seen.has(node)) return null;
     seen.add(node);
-    const index = indexOf(node);
-    if (index !== null) return index;
+    const index = indexOf.get(node);
+    if (index !== undefined) return index;
     if (node.does === "upload" || node.does === "status") {
       const [, expression] = /\{\{([\s\S]*?)\}\}/.exec(node.url) ?? [];
       const found = expression === undefined ? null : follow(node, targetOf(expression.trim()), seen);
@@ -149,7 +142,7 @@ function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) =>
     });
   };
 
-  return (from, target) => {
+  return (from: FlowNode, target: Target): Resolved => {
     // Only ids lead to the request that produced the result; other values come from outside.
     const isId = target.to === "variable" || /(?:^|_)(?:id|asset|url)$/i.test(lastName(target.rest));
     const index = isId ? follow(from, target, new Set([from])) : null;
@@ -174,38 +167,30 @@ function firstOf<T, R>(items: readonly T[], find: (item: T) => R | null): R | nu
 
 const NODE_KEYS = ["nodes", "flow", "steps", "actions"];
 
-function isFlow(value: unknown): value is JsonRecord {
-  return isRecord(value) && listKey(value) !== null;
-}
+const isNodeList = (list: unknown) => Array.isArray(list) && list.length > 0 && list.every(isRecord);
 
-function listKey(value: JsonRecord): string | null {
-  const isNodes = (list: unknown) => Array.isArray(list) && list.length > 0 && list.every(isRecord);
-  return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
-}
-
-function readFlow(flow: JsonRecord): Omit<ReadBodies, "locate"> {
-  const key = listKey(flow) ?? "nodes";
-  const list = flow[key];
+function readFlow({ key, list }: KeyedList, connections: unknown): ReadBodies {
   if (isTooDeep(list, MAX_DEPTH)) {
-    const problem = readProblem("too-deep", "the flow", [key], `is nested deeper than ${MAX_DEPTH} levels`);
-    return { format: "flow", left: [], ...collected([problem]) };
+    const message = `is nested deeper than ${MAX_DEPTH} levels`;
+    return collected("flow", [readProblem("too-deep", "the flow", [key], message)]);
   }
-  const nodes = nodesOf(Array.isArray(list) ? list : [], [key], flow.connections);
+  const nodes = nodesOf(list, [key], connections);
   const requests = nodes.filter((node) => node.does === "generate" || node.does === "asset");
   const indexOf = new Map(requests.map((node, index) => [node, index]));
-  const resolver = createResolver(nodes, (node) => indexOf.get(node) ?? null);
+  const resolve = createResolver(nodes, indexOf);
   const sources = requests.map((node): V2Source => {
     const { name, body, bodyPath } = node;
     const is = node.does === "asset" ? "asset" : "generation";
     const value = is === "asset" && isRecord(body) ? { name, ...body } : body;
-    return { at: at(node), value, path: bodyPath, label: name, is, resolve: (target) => resolver(node, target) };
+    return { at: at(node), value, path: bodyPath, label: name, is, resolve: (target) => resolve(node, target) };
   });
   const problems: ReadProblem[] = nodes.flatMap((node) => (node.problem === null ? [] : [broken(node, node.problem)]));
   if (sources.length === 0 && problems.length === 0) {
     problems.push(readProblem("no-bodies", "the flow", [key], "no node sends a request to v2's POST /generations"));
   }
   const others = nodes.filter((node) => !indexOf.has(node) && node.problem === null);
-  return { format: "flow", left: others.map((node) => ({ at: at(node), why: whyLeft(node) })), sources, problems };
+  const left = others.map((node) => ({ at: at(node), why: whyLeft(node) }));
+  return collected("flow", [...sources, ...problems], left);
 }
 
 const at = ({ name }: FlowNode) => `node ${JSON.stringify(name)}`;

@@ -1,6 +1,14 @@
 import { type Position, parseJson, positionAt } from "../../core/kit/json-text.ts";
-import { bodiesOf, collected, sourceOf } from "./bodies.ts";
-import { type JsonPath, type ReadBodies, type ReadProblem, readProblem, unreadable, type V2Source } from "./source.ts";
+import { bodiesOf, sourceOf } from "./bodies.ts";
+import {
+  collected,
+  type JsonPath,
+  type ReadBodies,
+  type ReadProblem,
+  readProblem,
+  unreadable,
+  type V2Source,
+} from "./source.ts";
 
 export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");
@@ -13,8 +21,7 @@ export function readText(given: string): ReadBodies {
   if ("value" in parsed) {
     const read = bodiesOf(parsed.value);
     const problems = [...read.problems, ...repeatedKeys(text, "the document")];
-    const pathsOf = (values: readonly { readonly path: JsonPath }[]) => values.map(({ path }) => path);
-    return { ...read, problems, locate: (values) => locate(text, pathsOf(values)) };
+    return { ...read, problems, locate: (values) => locate(text, values) };
   }
   const { line, column, message } = parsed.mistake;
   if (isLines(text)) return readLines(text.split("\n"));
@@ -46,10 +53,10 @@ export function readLines(lines: readonly string[]): ReadBodies {
   const locateAll: ReadBodies["locate"] = (values) =>
     values.map(({ at, path }) => {
       const index = lineOf.get(at) ?? 0;
-      const [position] = locate(lines[index] ?? "", [path]);
+      const [position] = locate(lines[index] ?? "", [{ path }]);
       return { line: index + 1, column: position?.column ?? 1 };
     });
-  return { format: "lines", left: [], ...collected(reads), locate: locateAll };
+  return { ...collected("lines", reads), locate: locateAll };
 }
 
 interface Token extends Position {
@@ -84,25 +91,25 @@ const KINDS: Readonly<Record<string, Token["is"]>> = {
 
 interface Node {
   readonly below: Map<string | number, Node>;
-  readonly paths: number[];
+  readonly values: number[];
 }
 
 /**
  * Returns the line and column of the value at each path. For a missing path, returns those of the nearest enclosing
  * value.
  */
-function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
-  const root: Node = { below: new Map(), paths: [...paths.keys()] };
-  for (const [index, path] of paths.entries()) {
+function locate(text: string, values: readonly { readonly path: JsonPath }[]): readonly Position[] {
+  const root: Node = { below: new Map(), values: [...values.keys()] };
+  for (const [index, { path }] of values.entries()) {
     let at = root;
     for (const part of path) {
-      const next: Node = at.below.get(part) ?? { below: new Map(), paths: [] };
+      const next: Node = at.below.get(part) ?? { below: new Map(), values: [] };
       at.below.set(part, next);
-      next.paths.push(index);
+      next.values.push(index);
       at = next;
     }
   }
-  const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
+  const positions: Position[] = values.map(() => ({ line: 1, column: 1 }));
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);
@@ -111,7 +118,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     else if (is === "next" && typeof parent?.key === "number") parent.key++;
     else if (is === "open" || is === "value") {
       const node = parent === undefined ? root : (parent.node?.below.get(parent.key) ?? null);
-      for (const index of node?.paths ?? []) positions[index] = { line, column };
+      for (const index of node?.values ?? []) positions[index] = { line, column };
       if (is === "open") around.push({ node, key: token === "[" ? 0 : "" });
     }
   }

@@ -64,8 +64,17 @@ export function readProblem(code: string, at: string, path: JsonPath | null, mes
 }
 
 export function unreadable(code: string, message: string, position: Position = { line: 1, column: 1 }): ReadBodies {
-  const problem = { ...readProblem(code, "the document", null, message), ...position };
-  return { format: "none", left: [], sources: [], problems: [problem], locate: null };
+  return collected("none", [{ ...readProblem(code, "the document", null, message), ...position }]);
+}
+
+export function collected(
+  format: ReadBodies["format"],
+  all: readonly (V2Source | ReadProblem)[],
+  left: ReadBodies["left"] = [],
+): ReadBodies {
+  const sources = all.filter((one) => "value" in one);
+  const problems = all.filter((one): one is ReadProblem => !("value" in one));
+  return { format, left, sources, problems, locate: null };
 }
 
 export type TextPart = string | { readonly expression: string };
