@@ -20,7 +20,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   if ("open" in converted) {
     const fieldReport = new FieldReport(value);
     const choices = ["leave this body on v2", "choose a v3 model with --map"];
-    const fields = fieldReport.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
+    const fields = fieldReport.close(() => ["decision", { why: converted.open, choices }]);
     return { ...base, status: "open", steps: [], outputs: [], fields, body: withoutSecrets(value) as Json };
   }
   const entries = body.fieldReport
@@ -33,7 +33,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
     ...(shift === null ? [] : [shift.step]),
     ...variations.map(({ step }) => step),
   ]);
-  return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
+  return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries, body: null };
 }
 
 function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
@@ -54,9 +54,9 @@ export function assetReport(
       why: "becomes the name of the file to supply, if a body uses the asset",
     });
   if ("type" in value) fieldReport.note(["type"], "converted", { why: "determines what kind of file to supply" });
-  const entries = fieldReport.close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }]);
+  const fields = fieldReport.close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }]);
   const base = { number: index + 1, at: source.at, type: "asset", status: "asset" } as const;
-  return { ...base, ...NOTHING_MADE, fields: entries.map(cleaned), body: null };
+  return { ...base, ...NOTHING_MADE, fields, body: null };
 }
 
 export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
@@ -67,21 +67,11 @@ export function refusedReports(mistakes: readonly Mistake[], sources: readonly V
   return sources.flatMap((source, index): readonly BodyReport[] => {
     const message = first.get(source);
     if (message === undefined || !isRecord(source.value)) return [];
-    const entries = new FieldReport(source.value).close(() => ["dropped", { why: `not migrated: ${message}` }]);
-    const fields = entries.map(cleaned);
+    const fields = new FieldReport(source.value).close(() => ["dropped", { why: `not migrated: ${message}` }]);
     const type = typeof source.value.type === "string" ? source.value.type : "unknown";
     const body = withoutSecrets(source.value) as Json;
     return [{ number: index + 1, at: source.at, type, status: "refused", ...NOTHING_MADE, fields, body }];
   });
-}
-
-function cleaned(entry: FieldEntry): FieldEntry {
-  return {
-    ...entry,
-    value: withoutSecrets(entry.value) as Json,
-    newValue: withoutSecrets(entry.newValue) as Json,
-    why: withoutSecrets(entry.why) as string | null,
-  };
 }
 
 const WHY: Readonly<Record<string, string>> = {

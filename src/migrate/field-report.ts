@@ -1,3 +1,4 @@
+import { withoutSecrets } from "../core/kit/clean-text.ts";
 import type { Json } from "../core/plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./read/source.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
@@ -30,7 +31,7 @@ export interface EntryDetails {
   readonly isUnusedByV2?: true;
 }
 
-/** Records the outcome of each field of a body. `close` adds the fields that have no outcome yet. */
+/** Records the outcome of each field of a body. `close` adds the fields that have no outcome yet, and removes secrets. */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
@@ -100,7 +101,7 @@ export class FieldReport {
 
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
-    return [...this.#entries.values()];
+    return [...this.#entries.values()].map(cleaned);
   }
 
   #sweep(value: unknown, path: JsonPath, explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): void {
@@ -121,6 +122,15 @@ function entry(field: string, given: boolean, value: Json, outcome: Outcome, det
   const isLost = isLeftOut && !isUnusedByV2 && isWork(field, value);
   const changed = newValue === undefined ? null : newValue;
   return { field, given, outcome, value, to, newValue: changed, why, choices, ...(isLost && { isLost }) };
+}
+
+function cleaned(entry: FieldEntry): FieldEntry {
+  return {
+    ...entry,
+    value: withoutSecrets(entry.value) as Json,
+    newValue: withoutSecrets(entry.newValue) as Json,
+    why: withoutSecrets(entry.why) as string | null,
+  };
 }
 
 function isEmpty(value: Json): boolean {

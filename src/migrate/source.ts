@@ -1,7 +1,7 @@
 import { generatedModels, valueNames } from "../core/catalog/codegen.ts";
 import type { Json } from "../core/plan/plan.ts";
 import type { ConvertedJob, Shift, Variation } from "./body.ts";
-import type { Expression, PipelineInput } from "./expression.ts";
+import { type Expression, json, type PipelineInput } from "./expression.ts";
 import { jobsOf, type MigrationContext, returnedSteps } from "./migration-context.ts";
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
@@ -144,9 +144,8 @@ function written(value: Expression, indent: string, head = ""): string {
 }
 
 function divided(value: Exclude<Json, string | number | boolean | null>): Expression {
-  const part = (item: Json): Expression => ({ is: "json", value: item });
-  if (Array.isArray(value)) return { is: "list", items: value.map(part) };
-  return { is: "record", entries: Object.entries(value).map(([name, item]) => [name, part(item)] as const) };
+  if (Array.isArray(value)) return { is: "list", items: value.map(json) };
+  return { is: "record", entries: Object.entries(value).map(([name, item]) => [name, json(item)] as const) };
 }
 
 function listed(open: string, items: readonly string[], close: string, indent: string): string {

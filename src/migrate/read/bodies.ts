@@ -124,10 +124,16 @@ function createResolver(nodes: readonly FlowNode[], indexOf: ReadonlyMap<FlowNod
       const found = expression === undefined ? null : follow(node, targetOf(expression.trim()), seen);
       if (found !== null) return found;
     }
-    return firstOf(node.before, (name) => {
-      const before = byName.get(name);
-      return before === undefined ? null : sourceOf(before, seen);
-    });
+    return firstSource(node.before, seen);
+  };
+
+  const firstSource = (names: readonly string[], seen: Set<FlowNode>): number | null => {
+    for (const name of names) {
+      const node = byName.get(name);
+      const index = node === undefined ? null : sourceOf(node, seen);
+      if (index !== null) return index;
+    }
+    return null;
   };
 
   const follow = (from: FlowNode, target: Target, seen: Set<FlowNode>): number | null => {
@@ -135,11 +141,7 @@ function createResolver(nodes: readonly FlowNode[], indexOf: ReadonlyMap<FlowNod
       const giver = byGiven.get(target.name);
       return giver === undefined ? null : sourceOf(giver, seen);
     }
-    const names = target.to === "node" ? [target.name] : from.before;
-    return firstOf(names, (name) => {
-      const node = byName.get(name);
-      return node === undefined ? null : sourceOf(node, seen);
-    });
+    return firstSource(target.to === "node" ? [target.name] : from.before, seen);
   };
 
   return (from: FlowNode, target: Target): Resolved => {
@@ -155,14 +157,6 @@ function outsideName(target: Target): string {
   const last = lastName(target.rest);
   const isTelling = last !== "" && !/^(?:id|asset_id|url|json|data|item)$/.test(last);
   return isTelling ? last : target.to === "node" ? target.name : "previous";
-}
-
-function firstOf<T, R>(items: readonly T[], find: (item: T) => R | null): R | null {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== null) return found;
-  }
-  return null;
 }
 
 const NODE_KEYS = ["nodes", "flow", "steps", "actions"];
