@@ -47,21 +47,15 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
 /** Lists paid jobs that no run recorded. Ignores chats, which may be sent again after a crash. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
-  for (const { kind, model, jobId } of states.flatMap(({ steps }) =>
-    Object.values(steps).flatMap(({ attempts }) => attempts),
-  )) {
+  for (const { kind, model, jobId } of states.flatMap(attemptsOf)) {
     if (kind !== "job" || model === null || jobId === null) continue;
     known.set(model, (known.get(model) ?? new Set()).add(jobId));
   }
   return Object.entries(jobsByModel).flatMap(([model, jobs]) => {
     const knownJobs = known.get(model)?.size ?? 0;
-    return knownJobs === 0 && isChat(model, states) ? [] : difference(model, jobs, knownJobs);
+    if (jobs === knownJobs || (knownJobs === 0 && isChat(model, states))) return [];
+    return [`the service created ${jobs} jobs for ${model}, but the runs recorded ${knownJobs}`];
   });
-}
-
-function difference(model: string, jobs: number, knownJobs: number): readonly string[] {
-  if (jobs === knownJobs) return [];
-  return [`the service created ${jobs} jobs for ${model}, but the runs recorded ${knownJobs}`];
 }
 
 function isChat(model: string, states: readonly RunState[]): boolean {
@@ -78,10 +72,13 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
-  return Object.values(steps)
-    .flatMap(({ attempts }) => attempts)
-    .reduce((sum, { provider, costMicros }) => sum + (provider === undefined ? 0 : (costMicros ?? 0)), 0);
+export function chargedElsewhere(state: RunState): number {
+  const elsewhere = attemptsOf(state).filter(({ provider }) => provider !== undefined);
+  return elsewhere.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+export function attemptsOf({ steps }: RunState) {
+  return Object.values(steps).flatMap(({ attempts }) => attempts);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ServiceStats } from "showrunner-local";
 import { traitsOf } from "../core/plan/index.ts";
 import { isRunFinal, loadRun, type RunState } from "../core/view/index.ts";
 import { createMemoryJournal, type JournalStore, type Pipeline, type RunOptions, type RunResult } from "../index.ts";
-import { chargedElsewhere } from "./assert-run.ts";
+import { attemptsOf, chargedElsewhere } from "./assert-run.ts";
 import { CrashInjector } from "./crash-injector.ts";
 import { approveAll, type Decide, decideWaiting, openProcess } from "./process.ts";
 import { type StudioOptions, startTestService, type TestService } from "./surroundings.ts";
@@ -234,9 +234,8 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
   const chatsOf = ({ jobs_by_model: jobs }: ServiceStats) =>
     [...chatModels].reduce((sum, model) => sum + (jobs[model] ?? 0), 0);
   const net = (stats: ServiceStats) => stats.charged_micros - stats.refunded_micros;
-  const chatMicros = Object.values(state.steps)
-    .flatMap(({ attempts }) => attempts.filter(({ kind }) => kind === "chat"))
-    .reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+  const chats = attemptsOf(state).filter(({ kind }) => kind === "chat");
+  const chatMicros = chats.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
   const fileNames = report.steps.flatMap(({ outputs: all }) => all.flatMap(({ file }) => file ?? []));
   const unknown = net(after) - net(before) - (state.spentMicros - chargedElsewhere(state));
   return {

@@ -13,11 +13,18 @@ export interface Moment {
   readonly nth: number;
 }
 
+interface Call {
+  readonly method: string;
+  controller: Controller | null;
+  isStream: boolean;
+}
+
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
   readonly #dieAt: number | Moment;
-  readonly #requests = new Requests();
+  readonly #openCalls = new Set<Call>();
+  readonly #waiting: (() => void)[] = [];
   readonly #death = Promise.withResolvers<void>();
   readonly died = this.#death.promise;
   #isDead = false;
@@ -35,7 +42,7 @@ export class CrashInjector {
     this.count += 1;
     if (!this.#isDead && !this.#isDue(point)) return;
     this.#isDead = true;
-    this.#requests.hangUp();
+    this.#hangUp();
     this.#death.resolve();
     await new Promise<never>(() => {});
   };
@@ -71,10 +78,10 @@ export class CrashInjector {
     return inner.compose((dispatch) => (options, handler) => {
       const { method } = options;
       const name = `${method} ${pathOf(String(options.path))}`;
-      const call = this.#requests.add(method);
+      const call: Call = { method, controller: null, isStream: false };
       const send = async () => {
         await this.boundary(`${name}: before it is sent`);
-        call.leaves();
+        this.#openCalls.add(call);
         dispatch(options, this.#watched(handler, call, name));
       };
       send().catch((error: Error) => handler.onResponseError?.(call.controller as Controller, error));
@@ -93,30 +100,51 @@ export class CrashInjector {
    * Waits until all requests except streams have ended. By then, the service has received every write that a killed
    * process sent.
    */
-  requestsSettled(): Promise<void> {
-    return this.#requests.settled();
+  async requestsSettled(): Promise<void> {
+    if (this.#isBusy()) await new Promise<void>((go) => this.#waiting.push(go));
+  }
+
+  #isBusy(): boolean {
+    return [...this.#openCalls].some(({ isStream }) => !isStream);
+  }
+
+  #look(): void {
+    if (!this.#isBusy()) for (const go of this.#waiting.splice(0)) go();
+  }
+
+  #end(call: Call): void {
+    this.#openCalls.delete(call);
+    this.#look();
+  }
+
+  /** Aborts open reads, as if the process had died. Writes still reach the service. */
+  #hangUp(): void {
+    for (const { method, controller } of this.#openCalls) {
+      if (method === "GET") controller?.abort(new Error("the process was killed"));
+    }
   }
 
   #watched(handler: Dispatcher.DispatchHandler, call: Call, name: string): Dispatcher.DispatchHandler {
     return {
       onRequestStart: (controller, context) => {
-        call.starts(controller);
-        if (this.#isDead) this.#requests.hangUp();
+        call.controller = controller;
+        if (this.#isDead) this.#hangUp();
         else handler.onRequestStart?.(controller, context);
       },
       onResponseStart: (controller, status, headers, message) => {
-        if (String(headers["content-type"]).startsWith("text/event-stream")) call.streams();
+        call.isStream = String(headers["content-type"]).startsWith("text/event-stream");
+        this.#look();
         if (!this.#isDead) handler.onResponseStart?.(controller, status, headers, message);
       },
       onResponseData: (controller, chunk) => {
         if (!this.#isDead) handler.onResponseData?.(controller, chunk);
       },
       onResponseEnd: (controller, trailers) => {
-        call.ends();
+        this.#end(call);
         void this.boundary(`${name}: answered`).then(() => handler.onResponseEnd?.(controller, trailers));
       },
       onResponseError: (controller, error) => {
-        call.ends();
+        this.#end(call);
         if (!this.#isDead) handler.onResponseError?.(controller, error);
       },
     };
@@ -125,58 +153,6 @@ export class CrashInjector {
 
 export function timesOf(points: readonly string[], point: string): number {
   return points.filter((passed) => passed === point).length;
-}
-
-interface Call {
-  readonly controller: Controller | null;
-  leaves(): void;
-  starts(controller: Controller): void;
-  streams(): void;
-  ends(): void;
-}
-
-class Requests {
-  readonly #open = new Map<Call, { readonly method: string; controller: Controller | null }>();
-  readonly #streams = new Set<Call>();
-  readonly #waiting: (() => void)[] = [];
-
-  add(method: string): Call {
-    const state = { method, controller: null as Controller | null };
-    const call: Call = {
-      get controller() {
-        return state.controller;
-      },
-      leaves: () => void this.#open.set(call, state),
-      starts: (controller) => {
-        state.controller = controller;
-      },
-      streams: () => {
-        this.#streams.add(call);
-        this.#look();
-      },
-      ends: () => {
-        this.#open.delete(call);
-        this.#streams.delete(call);
-        this.#look();
-      },
-    };
-    return call;
-  }
-
-  /** Aborts open reads, as if the process had died. Writes still reach the service. */
-  hangUp(): void {
-    for (const { method, controller } of this.#open.values()) {
-      if (method === "GET") controller?.abort(new Error("the process was killed"));
-    }
-  }
-
-  async settled(): Promise<void> {
-    if (this.#open.size > this.#streams.size) await new Promise<void>((go) => this.#waiting.push(go));
-  }
-
-  #look(): void {
-    if (this.#open.size === this.#streams.size) for (const go of this.#waiting.splice(0)) go();
-  }
 }
 
 function pathOf(path: string): string {

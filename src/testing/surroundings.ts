@@ -74,12 +74,14 @@ export async function startTestService({ time, chat, providers, ...given }: Stud
     await removeFolder();
     throw error;
   }
+  const { clock } = service;
+  clock.manual();
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   return {
     service,
     dispatcher,
     folder,
-    clock: clockFor(service.clock, time),
+    clock: time === "manual" ? clockOf(clock) : shortWaits(clock),
     chat,
     providers,
     families: given.families,
@@ -89,11 +91,6 @@ export async function startTestService({ time, chat, providers, ...given }: Stud
       await removeFolder();
     },
   };
-}
-
-function clockFor(clock: ClockControl, time: StudioTime = "short"): Clock {
-  clock.manual();
-  return time === "manual" ? clockOf(clock) : shortWaits(clock);
 }
 
 const MEMORY = "/dev/shm";

@@ -98,13 +98,11 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     handlers: {
       async slice(context: Restate.ObjectContext, { turn, priority, since = 0 }: Turn): Promise<void> {
         const client = context.objectClient(wakes, context.key);
-        await placed(work, "slices", { context, priority, since }, async ({ during }) => {
+        await placed(work, "slices", { context, priority, since }, async ({ signal, during }) => {
           const failures = await client.begin(turn);
           if (failures === null) return;
           // Records the result, so that Restate does not repeat a completed slice whose response was lost.
-          const next = await context.run("slice", () =>
-            during((signal) => sliceOf(work, context.key, failures, signal)),
-          );
+          const next = await context.run("slice", () => during(() => sliceOf(work, context.key, failures, signal)));
           if (next !== null) context.objectSendClient(wakes, context.key).wake(next);
         });
       },
@@ -166,7 +164,7 @@ async function placed(
   await perform({
     signal,
     during(work) {
-      const working = work(signal);
+      const working = work();
       inFlight = working;
       return working;
     },
@@ -176,7 +174,7 @@ async function placed(
 interface Attempt {
   readonly signal: AbortSignal;
   /** Runs `work` in the slot. The slot stays taken until the work ends, even if the call ends earlier. */
-  during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
 
 interface Claim {
