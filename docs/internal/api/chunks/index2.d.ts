@@ -8,31 +8,57 @@ import {
   RunNotification,
 } from "./index.js";
 import {
-  Catalog,
-  PartialResultOf,
-  Pipeline,
-  ResultOf,
-  Returns,
-} from "./pipeline.js";
+  FamiliesOption,
+  Family,
+} from "./families.js";
 import {
+  FailurePolicy,
+  Json,
+  MediaKind,
+  Problem,
+  Reference,
+  Yield,
+} from "./step.js";
+import {
+  ApproveMethod,
+  ChatMethod,
+  ChooseMethod,
+  CompareMethod,
+  ExpandHandle,
   Expected,
+  FirstOfMethod,
+  Handle,
+  ImageModel,
+  JobHandle,
+  JobMethod,
+  LocalInput,
+  Media,
+  MediaList,
+  MediaOptions,
   ModelOfKind,
+  ModeratedOptions,
+  OrValue,
   Plan,
   PlanStep,
   ProfileFields,
+  Profiles,
   ProviderKind,
+  Settled,
+  SpeechModel,
+  StepOptions,
+  TakesMethod,
+  TaskMethod,
+  UploadHandle,
+  Value,
+  ValuesHandle,
+  VideoModel,
+  WithinOption,
+  WorkOptions,
+  Yields,
 } from "./job.js";
-import {
-  Json,
-  Problem,
-  Reference,
-} from "./step.js";
 import {
   RunDocument,
 } from "./document-schema.js";
-import {
-  FamiliesOption,
-} from "./families.js";
 import {
   InvalidOptionError,
   ShowrunnerError,
@@ -41,6 +67,36 @@ import {
   z,
 } from "zod";
 
+type JsonSchema = {
+  readonly [keyword: string]: unknown;
+};
+interface CatalogModel {
+  readonly id: string;
+  readonly modality: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly priceDescription: string | null;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly state: "live" | "retired" | "unsupported" | "unknown";
+  readonly replacedBy?: string;
+  readonly message?: string;
+}
+interface FieldProblem {
+  readonly code: string;
+  readonly field: string;
+  readonly message: string;
+  readonly allowed?: readonly string[];
+}
+interface Catalog {
+  model(id: string): CatalogModel | null;
+  ids(): readonly string[];
+  models(): readonly CatalogModel[];
+  advice(id: string): string | null;
+  lacksChat(id: string): boolean;
+  family(id: string): Family | null;
+  check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
+}
 interface FieldChange {
   readonly field: string;
   readonly before: Json | undefined;
@@ -120,6 +176,212 @@ interface CatalogClient {
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 declare function fetchCatalog(client: CatalogClient, ids?: readonly string[], chats?: readonly string[]): Promise<Catalog>;
+type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
+declare function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string>;
+interface MediaResult {
+  readonly path: string;
+  readonly assetId: string | null;
+  readonly sha256: string;
+  readonly contentType: string;
+}
+interface ImageResult extends MediaResult {
+  readonly width: number;
+  readonly height: number;
+}
+interface VideoResult extends MediaResult {
+  readonly width: number;
+  readonly height: number;
+  readonly durationMs: number;
+  readonly fps: number | null;
+}
+interface AudioResult extends MediaResult {
+  readonly durationMs: number;
+}
+interface VoiceResult {
+  readonly voiceId: string;
+}
+interface UploadResult {
+  readonly path: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
+interface UntypedResult {
+  readonly path?: string;
+  readonly assetId?: string | null;
+  readonly sha256?: string;
+  readonly contentType?: string;
+  readonly width?: number | null;
+  readonly height?: number | null;
+  readonly durationMs?: number | null;
+  readonly fps?: number | null;
+  readonly voiceId?: string;
+}
+interface ResultByYield {
+  readonly image: ImageResult;
+  readonly video: VideoResult;
+  readonly audio: AudioResult;
+  readonly text: MediaResult;
+  readonly voice: VoiceResult;
+  readonly value: unknown;
+  readonly unknown: UntypedResult;
+}
+interface Returns {
+  readonly [name: string]: Returnable | undefined;
+}
+type Returnable = Handle | readonly Returnable[] | {
+  readonly [name: string]: Returnable | undefined;
+};
+type ResultOf<R> = R extends UploadHandle ? UploadResult : R extends Value<infer T> ? T : R extends ValuesHandle<infer T> ? readonly T[] : R extends Handle<infer Y, infer F> ? F extends "list" ? readonly ResultByYield[Y][] : ResultByYield[Y] : { readonly [K in keyof R]: ResultOf<R[K]> };
+type PartialResultOf<R> = R extends UploadHandle ? UploadResult | null : R extends Value<infer T> ? T | null : R extends ValuesHandle<infer T> ? readonly T[] | null : R extends Handle<infer Y, infer F> ? F extends "list" ? readonly (ResultByYield[Y] | null)[] : ResultByYield[Y] | null : { readonly [K in keyof R]: PartialResultOf<R[K]> };
+interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
+  readonly maxSteps: number;
+  readonly maxCost?: string | undefined;
+  readonly version?: string | undefined;
+  readonly yields?: Sayable<Y> | undefined;
+}
+type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
+type One<R> = R extends readonly (infer E)[] ? E : R;
+type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
+type Expanded<R> = [One<R>] extends [never] ? ExpandHandle<"unknown"> : One<R> extends Value<infer T> ? ValuesHandle<T> : ExpandHandle<YieldsIn<R>>;
+type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"] ? ExpandOptions<"value"> & {
+  readonly yields: "value";
+} : ExpandOptions<YieldsIn<R>>;
+interface ExpandMethod<M> {
+  <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(name: string, value: V, steps: (value: LocalInput<V>, methods: M) => R, options: ExpandOptionsFor<R>): Expanded<R>;
+}
+interface ProviderOptions {
+  readonly providerOptions?: {
+    readonly [provider: string]: {
+      readonly [option: string]: unknown;
+    };
+  } | undefined;
+}
+interface GenerateImage extends ProviderOptions {
+  readonly prompt?: OrValue<string> | undefined;
+  readonly n?: number | undefined;
+  readonly size?: `${number}x${number}` | undefined;
+  readonly aspectRatio?: `${number}:${number}` | undefined;
+  readonly seed?: number | undefined;
+  readonly files?: MediaList<"image"> | undefined;
+  readonly mask?: Media<"image"> | undefined;
+}
+interface GenerateVideo extends ProviderOptions {
+  readonly prompt?: OrValue<string> | undefined;
+  readonly n?: number | undefined;
+  readonly aspectRatio?: `${number}:${number}` | "adaptive" | undefined;
+  readonly resolution?: `${number}x${number}` | undefined;
+  readonly duration?: OrValue<number> | undefined;
+  readonly fps?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly image?: Media<"image"> | undefined;
+  readonly frameImages?: readonly {
+    readonly image: Media<"image">;
+    readonly frameType: "first_frame" | "last_frame";
+  }[] | undefined;
+  readonly inputReferences?: MediaList<MediaKind> | undefined;
+  readonly generateAudio?: boolean | undefined;
+}
+interface GenerateSpeech extends ProviderOptions {
+  readonly text: OrValue<string>;
+  readonly voice?: OrValue<string> | undefined;
+  readonly outputFormat?: string | undefined;
+  readonly instructions?: OrValue<string> | undefined;
+  readonly speed?: number | undefined;
+  readonly language?: string | undefined;
+}
+interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> extends WorkOptions, MediaOptions, WithinOption {
+  readonly maxCost: string;
+  readonly price?: ((input: I) => string) | undefined;
+  readonly repeatable?: boolean | undefined;
+}
+type Moderated = "fail" | "rewrite" | undefined;
+type Generated<K extends MediaKind, R, I> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K, number, Settled<I>>;
+interface GenerateMethod {
+  <R extends Moderated = undefined>(name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage> & ModeratedOptions<R>): Generated<"image", R, GenerateImage>;
+  <R extends Moderated = undefined>(name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>): Generated<"video", R, GenerateVideo>;
+  <R extends Moderated = undefined>(name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>): Generated<"audio", R, GenerateSpeech>;
+}
+interface IncludeOptions {
+  readonly maxCost?: string | undefined;
+}
+interface Includable<S extends z.ZodType, R, M> {
+  readonly input: S;
+  readonly onFailure: FailurePolicy | null;
+  readonly prune: boolean;
+  build(builder: M & {
+    readonly input: z.output<S>;
+  }): R;
+}
+interface IncludeMethod<M> {
+  <S extends z.ZodType, R extends Returns>(name: string, pipeline: Includable<S, R, M>, input: z.input<S>, options?: IncludeOptions): R;
+}
+interface BytesInput<K extends MediaKind = MediaKind> {
+  readonly bytes: Uint8Array;
+  readonly kind: K;
+}
+type Uploadable = FileInput | BytesInput | Uint8Array | URL | string;
+type KindOfUpload<F extends Uploadable> = F extends {
+  readonly kind: infer K extends MediaKind;
+} ? K : F extends string ? KindOfPath<F> : "unknown";
+interface UploadOptions extends StepOptions {
+  readonly inside?: string | undefined;
+}
+interface UploadMethod {
+  <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
+}
+interface FileInput<K extends MediaKind = MediaKind> {
+  readonly path: string;
+  readonly kind: K;
+}
+type FilePath = string | {
+  readonly path: string;
+};
+interface FileSchema<K extends MediaKind> extends z.ZodType<FileInput<K>, FilePath> {
+  default(path: FilePath | (() => FilePath)): z.ZodDefault<this>;
+}
+declare function file<K extends MediaKind>(kind: K): FileSchema<K>;
+type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";
+type VideoEnding = "mp4" | "mov" | "webm" | "mkv";
+type AudioEnding = "mp3" | "wav" | "m4a" | "aac" | "flac" | "ogg" | "opus";
+type KindOfPath<P extends string> = string extends P ? "unknown" : Lowercase<P> extends `${string}.${ImageEnding}` ? "image" : Lowercase<P> extends `${string}.${VideoEnding}` ? "video" : Lowercase<P> extends `${string}.${AudioEnding}` ? "audio" : "unknown";
+interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
+  readonly name: string;
+  readonly input: S;
+  readonly onFailure: FailurePolicy | null;
+  readonly prune: boolean;
+  readonly profiles: Profiles;
+  readonly consent: string | null;
+  title?(input: z.output<S>): string;
+  build(builder: Builder<z.output<S>>): R;
+}
+interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
+  readonly input: S;
+  readonly onFailure?: FailurePolicy | undefined;
+  readonly prune?: boolean | undefined;
+  readonly profiles?: Profiles | undefined;
+  readonly consent?: string | undefined;
+  readonly title?: ((input: z.output<S>) => string) | undefined;
+  build(builder: Builder<z.output<S>>): R;
+}
+declare function pipeline<S extends z.ZodType, R extends Returns>(name: string, definition: PipelineDefinition<S, R>): Pipeline<S, R>;
+interface StepMethods {
+  readonly job: JobMethod;
+  readonly upload: UploadMethod;
+  readonly chat: ChatMethod;
+  readonly task: TaskMethod;
+  readonly generate: GenerateMethod;
+  readonly approve: ApproveMethod;
+  readonly choose: ChooseMethod;
+  readonly takes: TakesMethod;
+  readonly firstOf: FirstOfMethod<StepMethods>;
+  readonly compare: CompareMethod<StepMethods>;
+  readonly expand: ExpandMethod<StepMethods>;
+  readonly include: IncludeMethod<StepMethods>;
+}
+interface Builder<I> extends StepMethods {
+  readonly input: I;
+}
 type Tags = {
   readonly [key: string]: string;
 };
@@ -1828,17 +2090,26 @@ declare function createMemoryJournal({
   readonly now?: () => number;
 }): JournalStore;
 export {
+  AudioResult,
+  Builder,
+  Catalog,
   Drift,
+  FilePath,
+  FileSchema,
+  ImageResult,
   JournalStore,
   LocalWork,
   Manifest,
   OpenOptions,
   OverBudgetError,
+  Pipeline,
   PlanProblemsError,
   Quote,
   QuoteOptions,
   QuoteRefusedError,
+  ResultOf,
   ResumeOptions,
+  Returns,
   RunDiffersError,
   RunEvent,
   RunHandle,
@@ -1848,12 +2119,19 @@ export {
   Showrunner,
   SliceOptions,
   StoredEvent,
+  UntypedResult,
+  UploadResult,
+  VideoResult,
+  VoiceResult,
   WalletShortError,
   createMemoryJournal,
   fetchCatalog,
+  file,
   manifestSchema,
   openJournal,
   openShowrunner,
+  pipeline,
   quoteEach,
   runEach,
+  text,
 };

@@ -2,14 +2,12 @@
 import {
   Catalog,
   Pipeline,
-} from "../chunks/pipeline.js";
+  Showrunner,
+} from "../chunks/index2.js";
 import {
   Json,
   MediaKind,
 } from "../chunks/step.js";
-import {
-  Plan,
-} from "../chunks/job.js";
 import {
   ShowrunnerError,
 } from "../chunks/errors.js";
@@ -157,31 +155,13 @@ declare function migrationFiles(migration: Migration, catalog: Catalog): {
   readonly [name: string]: string;
 };
 declare function writeMigration(folder: string, migration: Migration, catalog: Catalog): Promise<readonly string[]>;
-interface Quoter {
-  quote(pipeline: Pipeline, input: unknown, options?: {
-    readonly maxUnquoted?: string;
-  }): Promise<QuoteView>;
-}
-interface QuoteView {
-  readonly problems: readonly {
-    readonly step: string | null;
-    readonly message: string;
-  }[];
-  readonly prices: readonly {
-    readonly step: string;
-    readonly model: string | null;
-    readonly costMicros: number | null;
-    readonly basis: string;
-    readonly reason: string | null;
-  }[];
-}
 interface EstimateOptions {
   readonly pipeline: Pipeline;
   readonly service: string;
   readonly input: unknown;
   readonly maxJobs?: number | undefined;
 }
-declare function estimateMigration(migration: Migration, quoter: Quoter, {
+declare function estimateMigration(migration: Migration, quoter: Pick<Showrunner, "quote">, {
   pipeline,
   service,
   input,
@@ -197,38 +177,6 @@ declare function sampleInput(inputs: readonly PipelineInput[], {
 }: SampleOptions): Promise<{
   readonly [name: string]: string;
 }>;
-interface Runner {
-  plan(pipeline: Pipeline, input: unknown): Promise<{
-    readonly ok: true;
-    readonly plan: Plan;
-  } | {
-    readonly ok: false;
-    readonly problems: readonly {
-      readonly message: string;
-    }[];
-  }>;
-  run(pipeline: Pipeline, input: unknown, options?: RunSettings): Promise<{
-    events(): AsyncIterable<object>;
-    result(): Promise<RunView>;
-  }>;
-}
-interface RunSettings {
-  readonly maxUnquoted?: string;
-  readonly outDir?: string;
-  readonly id?: string;
-  readonly signal?: AbortSignal | undefined;
-}
-interface RunView {
-  readonly status: string;
-  readonly outputs: unknown;
-  readonly report: {
-    readonly steps: readonly {
-      readonly path: string;
-      readonly status: string;
-      readonly reason: string | null;
-    }[];
-  };
-}
 interface VerifyOptions {
   readonly pipeline: Pipeline;
   readonly input: unknown;
@@ -240,7 +188,7 @@ interface VerifyOptions {
     readonly total: number;
   }) => void) | undefined;
 }
-declare function verifyMigration(migration: Migration, runner: Runner, options: VerifyOptions): Promise<Migration>;
+declare function verifyMigration(migration: Migration, runner: Pick<Showrunner, "plan" | "run">, options: VerifyOptions): Promise<Migration>;
 declare class V2FileError extends ShowrunnerError {
   readonly code = "V2_FILE";
 }

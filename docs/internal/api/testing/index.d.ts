@@ -2,17 +2,15 @@
 import {
   JournalStore,
   OpenOptions,
+  Pipeline,
   Quote,
   QuoteOptions,
+  Returns,
   RunHandleOf,
   RunOptions,
   RunResult,
   Showrunner,
 } from "../chunks/index2.js";
-import {
-  Pipeline,
-  Returns,
-} from "../chunks/pipeline.js";
 import {
   ChatRequest,
 } from "../chunks/index.js";

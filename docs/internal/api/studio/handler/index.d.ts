@@ -8,11 +8,9 @@ import {
   StepProgress,
 } from "../../chunks/document-schema.js";
 import {
+  Pipeline,
   Showrunner,
 } from "../../chunks/index2.js";
-import {
-  Pipeline,
-} from "../../chunks/pipeline.js";
 
 interface Endpoint {
   readonly pipeline: Pipeline;
