@@ -102,7 +102,9 @@ describe("an acknowledgement of something else", () => {
     const result = await run(2, { concurrency: 1 });
     expect([result.status, result.pause?.reason, bought()]).toEqual(["paused", "unresolved", 3]);
     const [open] = await show.unresolved(id);
-    expect(open?.reason).toMatch(/request was for image-1, but the service returned job_.*, which is a job for speech-1/);
+    expect(open?.reason).toMatch(
+      /request was for image-1, but the service returned job_.*, which is a job for speech-1/,
+    );
     expect(open?.candidates.map(({ jobId }) => jobId)).toContain(own);
     await show.adopt(id, open!.step, own);
     expect([(await resume()).status, bought()]).toEqual(["succeeded", 3]);
