@@ -20,6 +20,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_NOTIFY_COMMAND: "the command to run for each notification",
   SHOWRUNNER_NOTIFY_KEY: "the key that signs notifications: 32 bytes in base64",
   SHOWRUNNER_SERVE_KEY: "the key that `showrunner serve` accepts",
-  SHOWRUNNER_UPDATE_QUOTES: "if set to `1`, `assertSameQuote` in `showrunner/testing` rewrites its quotes file",
+  SHOWRUNNER_UPDATE_QUOTES: "if set to `1`, `assertSameQuote` in `showrunner/testing` rewrites the quote file",
   SHOWRUNNER_DEBUG: "if set to `1`, Showrunner prints the stack traces of unexpected errors",
 };

@@ -84,7 +84,7 @@ const commands: { readonly [heading: string]: Commands } = {
       async () => (await import("../commands/check.ts")).check,
     ],
     "adopt <run-id> [step] [job-id]": [
-      'resolve a submission that got no response by passing the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
+      'record the outcome of a submission that got no response: the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
       async () => (await import("../commands/reconcile.ts")).adopt,
     ],
     "reconcile [run-id]": [

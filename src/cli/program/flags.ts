@@ -57,7 +57,7 @@ const families = {
 const planning = {
   ...families,
   "--inside <origin>": list(
-    "allow input URLs on this origin, even if it is on your network or this machine, such as http://assets.corp:8080; repeatable",
+    "allow input URLs on this origin (such as http://assets.corp:8080), even if it is on your network or this machine; repeatable",
   ),
   "--files <folder>": "only upload files from this folder (default: any folder; for mcp, the pipelines folder)",
 };
@@ -101,7 +101,7 @@ const decision = {
   "--resume": "also resume the run if no process is executing it",
   ...spending,
 };
-const ofTag = { "--tag <key=value>": "only runs with this tag; repeat to require several" };
+const ofTag = { "--tag <key=value>": "only runs with this tag; repeat to require several tags" };
 const notifying = { ...notify, ...journal, ...json };
 const limit = { "--limit <n>": "maximum number of entries to list" };
 

@@ -36,7 +36,7 @@ export class BuilderClosedError extends ShowrunnerError {
   }
 }
 
-/** `include()` was given something that is not a pipeline, or a pipeline that includes itself endlessly. */
+/** `include()` was given something that is not a pipeline, or a pipeline that keeps including itself. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }

@@ -156,7 +156,7 @@ export interface RunOptions extends DriveOptions {
   /** A tag of the run, as `key=value`. If set, `budget` limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
   /**
-   * Maximum number of concurrent jobs. A number limits all jobs together. An object can limit all jobs (`total`), or
+   * Maximum number of concurrent jobs. A number is the limit for all jobs. An object can limit all jobs (`total`), or
    * the jobs of a model, provider or modality. Default: 8 in total.
    */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
