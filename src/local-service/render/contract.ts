@@ -58,8 +58,6 @@ export interface RenderResult {
 export interface RenderOptions {
   /** Aborting this signal stops the work immediately and leaves no file behind. */
   readonly signal?: AbortSignal;
-  /** Called during rendering with the completed fraction, which rises from 0 to 1. */
-  readonly onProgress?: (fraction: number) => void;
 }
 
 /** Renders a few outputs at a time, outside the event loop, and queues other requests. */

@@ -53,7 +53,6 @@ export type Task =
 export type Result = RenderResult | ProbeResult;
 
 export type Reply =
-  | { readonly type: "progress"; readonly fraction: number }
   | { readonly type: "done"; readonly result: Result }
   | { readonly type: "failed"; readonly code: RenderErrorCode; readonly message: string };
 
@@ -159,10 +158,6 @@ export class WorkerPool {
   #onReply(lane: Lane, reply: Reply): void {
     const { current } = lane;
     if (current === null) return;
-    if (reply.type === "progress") {
-      current.options.onProgress?.(reply.fraction);
-      return;
-    }
     lane.current = null;
     lane.worker.unref();
     complete(current, reply.type === "done" ? reply.result : new RenderError(reply.code, reply.message));

@@ -21,37 +21,34 @@ async function perform(task: Task): Promise<Result> {
     case "probe":
       return probeFile(task.path);
     case "render":
-      return renderOne(task.request, task.tempPath, (fraction) => reply({ type: "progress", fraction }));
+      return renderOne(task.request, task.tempPath);
     default:
       return task satisfies never;
   }
 }
 
-type Progress = (fraction: number) => void;
-
-async function renderOne(request: RenderRequest, tempPath: string, onProgress: Progress): Promise<RenderResult> {
+async function renderOne(request: RenderRequest, tempPath: string): Promise<RenderResult> {
   if (request.kind === "voice") return cloneVoice(request);
-  const bytes = await make(request, onProgress);
+  const bytes = await make(request);
   await writeFile(tempPath, bytes);
   const measured = await probeFile(tempPath);
   if (!measured.ok) throw new Error(`the output cannot be read back: ${measured.reason}`);
   await rename(tempPath, request.outPath);
-  onProgress(1);
   const { contentType, width, height, durationMs, fps } = measured;
   return { contentType, width, height, durationMs, fps, sizeBytes: bytes.length, voice: null };
 }
 
-async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8Array> {
+async function make(request: RenderRequest): Promise<Uint8Array> {
   const { kind } = request;
   switch (kind) {
     case "image":
       return (await import("./draw/image.ts")).renderImage(request);
     case "video":
-      return (await import("./video/video.ts")).renderVideo(request, onProgress);
+      return (await import("./video/video.ts")).renderVideo(request);
     case "avatar":
-      return (await import("./video/avatar.ts")).renderAvatar(request, onProgress);
+      return (await import("./video/avatar.ts")).renderAvatar(request);
     case "speech":
-      return (await import("./sound/render-speech.ts")).renderSpeech(request, onProgress);
+      return (await import("./sound/render-speech.ts")).renderSpeech(request);
     case "sound":
       return (await import("./sound/render-speech.ts")).renderSound(request);
     case "voice":

@@ -63,10 +63,7 @@ export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp
 
 const DEFAULT_VOICE: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "default" };
 
-export async function renderSpeech(
-  request: RenderRequest,
-  onProgress: (fraction: number) => void,
-): Promise<Uint8Array> {
+export async function renderSpeech(request: RenderRequest): Promise<Uint8Array> {
   const { input, seed, index } = request;
   if (typeof input.text !== "string") throw inputError("text", "is required");
   const sound = await speak(input.text, {
@@ -74,7 +71,6 @@ export async function renderSpeech(
     speed: within(input.speed, 0.5, 2, 1),
     stability: within(input.stability, 0, 1, 1),
     seed: hashOf(seed, index),
-    onProgress,
   });
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
@@ -184,7 +180,6 @@ interface SpeechOptions {
   /** How steady the speech is, from 0 to 1. Below 1, the tempo varies a little between sentences. */
   readonly stability: number;
   readonly seed: number;
-  readonly onProgress?: (fraction: number) => void;
 }
 
 async function speak(text: string, options: SpeechOptions): Promise<Sound> {
@@ -198,16 +193,15 @@ async function speak(text: string, options: SpeechOptions): Promise<Sound> {
 }
 
 async function sayAll(sentences: readonly string[], options: SpeechOptions): Promise<Sound | null> {
-  const { voice, speed, stability, seed, onProgress } = options;
+  const { voice, speed, stability, seed } = options;
   const random = randomFrom("tempo", seed);
   // Raising the pitch later shortens the sound by the same factor.
   const stretch = (voice.pitchHz === null ? 1 : voice.pitchHz / NATURAL_PITCH[voice.base]) / speed;
   const parts: Float32Array[] = [];
   let rate = 16_000;
-  for (const [i, sentence] of sentences.entries()) {
+  for (const sentence of sentences) {
     const sway = 1 + (random() - 0.5) * 0.12 * (1 - stability);
     const sound = await say(sentence, voice.base, stretch * sway);
-    onProgress?.((i + 1) / (sentences.length + 1));
     if (sound === null) continue;
     rate = sound.rate;
     if (parts.length > 0) parts.push(new Float32Array(Math.round(rate * PAUSE_SECONDS * stretch)));

@@ -50,10 +50,7 @@ const FPS = 24;
 const MAX_MS = 300_000;
 
 /** Renders a video of a talking face. It is as long as the sound, unless `duration_ms` is set. */
-export async function renderAvatar(
-  request: RenderRequest,
-  onProgress: (fraction: number) => void,
-): Promise<Uint8Array> {
+export async function renderAvatar(request: RenderRequest): Promise<Uint8Array> {
   const { input, media } = request;
   const field = media.start_image?.[0] ? "start_image" : "images";
   const file = media[field]?.[0];
@@ -75,9 +72,7 @@ export async function renderAvatar(
       yield context.canvas.data();
     }
   }
-  const encoded = await encodePictures(size, FPS, pictures(), (count) => {
-    if (count % 6 === 0) onProgress((count / frames) * 0.95);
-  });
+  const encoded = await encodePictures(size, FPS, pictures());
   return muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures: encoded, sound });
 }
 

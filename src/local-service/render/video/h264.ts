@@ -20,7 +20,6 @@ export async function encodePictures(
   size: Size,
   fps: number,
   pictures: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  onPicture: (count: number) => void = () => undefined,
 ): Promise<EncodedPictures> {
   // A value of 20 is fine enough for smooth gradients. Very large frames can be coarser, because their steps are not
   // visible.
@@ -48,7 +47,6 @@ export async function encodePictures(
       writeYuv(buffer, rgba, size);
       thread.postMessage(buffer);
       sent += 1;
-      onPicture(sent);
     }
     thread.postMessage(null);
     let file = await reply();

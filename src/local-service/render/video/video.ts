@@ -17,17 +17,15 @@ import { createShot } from "./shot.ts";
 const FPS = 24;
 const MAX_MS = 60_000;
 
-export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
+export async function renderVideo(request: RenderRequest): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
-  if (source) return enlargeVideo(request, source, onProgress);
+  if (source) return enlargeVideo(request, source);
   const size = videoSize(input, media.start_image?.[0] ?? media.images?.[0]);
   const durationMs = durationOf(input);
   const seed = hashOf(request.seed, request.index);
   const total = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
-  const pictures = await encodePictures(size, FPS, framesOf(request, size, total, seed), (count) => {
-    if (count % 6 === 0) onProgress((count / total) * 0.95);
-  });
+  const pictures = await encodePictures(size, FPS, framesOf(request, size, total, seed));
   const words = storyboardOf(input, 1000)
     .map((scene) => scene.prompt)
     .join(". ");
@@ -77,15 +75,10 @@ const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
 /** Enlarges a video, and keeps its sound, timing and frame rate. If the codec is not supported, all frames are gray. */
-async function enlargeVideo(
-  { input: { scale } }: RenderRequest,
-  file: MediaFile,
-  onProgress: (fraction: number) => void,
-): Promise<Uint8Array> {
+async function enlargeVideo({ input: { scale } }: RenderRequest, file: MediaFile): Promise<Uint8Array> {
   using input = openInput(file.path);
   const track = await input.getPrimaryVideoTrack();
   if (!track) throw inputError(FIELD, "the video has no frames");
-  const { packetCount } = await track.computePacketStats();
   const fps = await frameRateOf(track);
   const to = enlarged(track, typeof scale === "number" ? scale : 2);
   const paint = await painterOf(track, to);
@@ -98,7 +91,7 @@ async function enlargeVideo(
       yield rgba;
     }
   }
-  const encoded = await encodePictures(to, fps, pictures(), (count) => onProgress((count / packetCount) * 0.95));
+  const encoded = await encodePictures(to, fps, pictures());
   const durationSeconds = Math.max(await track.computeDuration(), encoded.frames.length / fps);
   const hasSound = (await input.getPrimaryAudioTrack()) !== null;
   const sound = hasSound ? ((await readCodedSound(file.path)) ?? (await loadSound(file, FIELD))) : null;
