@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { EventEmitter } from "node:events";
+import type { EventEmitter } from "node:events";
 import type { Catalog } from "./catalog/catalog.ts";
 import type { ClockControl } from "./clock/clock.ts";
 import type { DataDir } from "./data-dir.ts";
@@ -22,8 +22,9 @@ export interface ServiceParts {
   readonly presigner: Presigner;
   readonly renderer: Renderer;
   readonly probe: (path: string) => Promise<ProbeResult>;
-  readonly hooks: HookBus;
-  readonly hub: EventHub;
+  readonly hooks: JobHooks;
+  /** Emits a job's `seq` after each change to its events. */
+  readonly hub: EventEmitter;
   readonly outbound: Outbound;
   readonly streams: OpenStreams;
   readonly record: EventRecorder;
@@ -63,51 +64,24 @@ export function createMetrics() {
 
 type Metrics = ReturnType<typeof createMetrics>;
 
+/** Events about a job, emitted inside the transaction that changes it. A chat is logged and ends, without `accepted`. */
+export type JobHooks = EventEmitter<{
+  accepted: [job: JobRow];
+  logged: [job: JobRow, events: readonly EventRow[]];
+  ended: [job: JobRow];
+}>;
+
 /** Returns a function that records a job's events. Call it inside a transaction. */
-export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
+export function eventRecorder(store: Store, hooks: JobHooks, hub: EventEmitter, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
     store.jobs.setLastEvent(job.seq, job.lastEventId + rows.length);
-    hooks.logged(job, rows);
-    store.afterCommit(() => hub.wake(job.seq));
+    hooks.emit("logged", job, rows);
+    store.afterCommit(() => hub.emit(String(job.seq)));
   };
 }
 
 type EventRecorder = ReturnType<typeof eventRecorder>;
-
-export function createEventHub() {
-  const wakes = new EventEmitter().setMaxListeners(0);
-  return {
-    wake: (jobSeq: number) => void wakes.emit(String(jobSeq)),
-    subscribe(jobSeq: number, listener: () => void): () => void {
-      wakes.on(String(jobSeq), listener);
-      return () => void wakes.off(String(jobSeq), listener);
-    },
-  };
-}
-
-type EventHub = ReturnType<typeof createEventHub>;
-
-/** Callbacks that run inside the transaction that changes a job. */
-interface JobHooks {
-  /** Called when a job other than a chat is accepted. */
-  accepted?(job: JobRow): void;
-  logged?(job: JobRow, events: readonly EventRow[]): void;
-  ended?(job: JobRow): void;
-}
-
-export function createHooks() {
-  const listeners: JobHooks[] = [];
-  return {
-    add: (hooks: JobHooks) => void listeners.push(hooks),
-    accepted: (job: JobRow) => listeners.forEach((listener) => void listener.accepted?.(job)),
-    logged: (job: JobRow, events: readonly EventRow[]) =>
-      listeners.forEach((listener) => void listener.logged?.(job, events)),
-    ended: (job: JobRow) => listeners.forEach((listener) => void listener.ended?.(job)),
-  };
-}
-
-type HookBus = ReturnType<typeof createHooks>;
 
 export function createPresigner(key: string, origin: () => string) {
   const mac = (path: string, expires: string) =>

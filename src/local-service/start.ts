@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { EventEmitter } from "node:events";
 import { rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import type { HttpBindings } from "@hono/node-server";
@@ -37,7 +38,7 @@ import { openReplay, withReplay } from "./replay/replayer.ts";
 import { CLOCK_OFFSET, startRetention } from "./runner/retention.ts";
 import { createRunner } from "./runner/runner.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { createEventHub, createHooks, createMetrics, createPresigner, eventRecorder } from "./service-parts.ts";
+import { createMetrics, createPresigner, eventRecorder, type JobHooks } from "./service-parts.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { createOpenStreams } from "./stream/open-streams.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
@@ -208,8 +209,8 @@ async function openService(options: NormalOptions, address: { readonly origin: s
   });
   const clock = openClock(store, outbound);
   const secret = signingSecret(store);
-  const hooks = createHooks();
-  const hub = createEventHub();
+  const hooks: JobHooks = new EventEmitter();
+  const hub = new EventEmitter().setMaxListeners(0);
   const faultEngine = new FaultEngine();
   faultEngine.set(options.faults.rules, options.faults.seed);
   // Hosted services have their own billing console. This name never resolves (RFC 2606).

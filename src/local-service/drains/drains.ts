@@ -115,7 +115,7 @@ export function createDrains(ports: ServiceParts) {
     });
   }
 
-  ports.hooks.add({ logged });
+  ports.hooks.on("logged", logged);
 
   return {
     endpoints: drainEndpoints(ports, tables, {

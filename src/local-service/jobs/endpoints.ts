@@ -136,7 +136,7 @@ function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
     let shown = job.status;
     let woken = Promise.withResolvers<void>();
     const wake = () => woken.resolve();
-    const unsubscribe = hub.subscribe(job.seq, wake);
+    hub.on(String(job.seq), wake);
     const leave = streams.add({
       keepAlive: sink.comment,
       shutDown() {
@@ -174,7 +174,7 @@ function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
       sink.end(DONE_FRAME);
     } finally {
       leave();
-      unsubscribe();
+      hub.off(String(job.seq), wake);
     }
   }
 

@@ -175,7 +175,7 @@ export function submitHandler(service: ServiceContext) {
     for (const { sourceSeq } of Object.values(media).flat()) if (sourceSeq !== null) store.jobs.addRead(sourceSeq, seq);
     const job = store.jobs.bySeq(seq)!;
     service.record(job, acceptedEvents);
-    hooks.accepted(job);
+    hooks.emit("accepted", job);
     const ack = acknowledge(job);
     const { workspaceId, idempotencyKey: key, model } = job;
     if (key !== null) store.idempotency.insert({ workspaceId, key, model, jobSeq: seq, ack: JSON.stringify(ack) });

@@ -74,7 +74,7 @@ export function jobFinisher(
     if (refundedMicros > 0) store.workspaces.refund(job.workspaceId, refundedMicros);
     if (status === "COMPLETED") store.modelRuns.add(job.model, now - job.createdAt);
     record(job, end.events);
-    hooks.ended(store.jobs.bySeq(job.seq)!);
+    hooks.emit("ended", store.jobs.bySeq(job.seq)!);
   }
 
   return {

@@ -119,24 +119,23 @@ export function createWebhooks(ports: ServiceParts) {
     return byDefault?.enabled === 1 ? { url: byDefault.url, source: "default" } : null;
   }
 
-  ports.hooks.add({
-    accepted(job) {
-      const target = job.kind === "chat" ? null : targetOf(job);
-      if (!target) return;
-      const { seq: jobSeq, jobId, workspaceId, ownerId, model } = job;
-      const fixed = { jobSeq, jobId, workspaceId, ownerId, model, createdAt: clock.now(), copies: 1, payload: null };
-      tables.insert({ ...NEW_DELIVERY, ...fixed, ...target });
-    },
-    ended(job) {
-      const delivery = tables.byJob(job.seq);
-      if (!delivery) return;
-      const fault = faults.webhook({ model: job.model, prompt: promptOf(JSON.parse(job.input)) });
-      if (fault.never) return;
-      const event = job.status === "COMPLETED" ? "job.completed" : "job.failed";
-      const due = fire({ ...delivery, copies: fault.duplicate ? 2 : 1 }, event, clock.now() + fault.delayMs);
-      tables.update(due);
-      store.afterCommit(() => dispatcher.schedule(due));
-    },
+  ports.hooks.on("accepted", (job) => {
+    const target = targetOf(job);
+    if (!target) return;
+    const { seq: jobSeq, jobId, workspaceId, ownerId, model } = job;
+    const fixed = { jobSeq, jobId, workspaceId, ownerId, model, createdAt: clock.now(), copies: 1, payload: null };
+    tables.insert({ ...NEW_DELIVERY, ...fixed, ...target });
+  });
+
+  ports.hooks.on("ended", (job) => {
+    const delivery = tables.byJob(job.seq);
+    if (!delivery) return;
+    const fault = faults.webhook({ model: job.model, prompt: promptOf(JSON.parse(job.input)) });
+    if (fault.never) return;
+    const event = job.status === "COMPLETED" ? "job.completed" : "job.failed";
+    const due = fire({ ...delivery, copies: fault.duplicate ? 2 : 1 }, event, clock.now() + fault.delayMs);
+    tables.update(due);
+    store.afterCommit(() => dispatcher.schedule(due));
   });
 
   return {
