@@ -14,17 +14,17 @@ import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import type { Offered } from "./load.ts";
 import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
 
-type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
+type Check<Problems> = (input: Readonly<Record<string, unknown>>) => Problems;
+
+interface InputProblems {
+  readonly bySchema: readonly FieldProblem[];
+  readonly byTable: readonly FieldProblem[];
+  readonly byFamily: readonly FieldProblem[];
+}
 
 export interface CompiledModel extends ModelDefinition {
-  readonly check: InputCheck;
-  /** Checks the rules of the model's family. Call this before `check`, because `check` fills in default values. */
-  readonly checkFamily: InputCheck;
-  /**
-   * Checks whether the combination of fields is allowed. Call this before `check`, because `check` fills in default
-   * values.
-   */
-  readonly checkCombination: InputCheck;
+  /** Checks an input, and fills in its default values. */
+  readonly check: Check<InputProblems>;
   readonly defect: string | null;
   readonly notice: string | null;
 }
@@ -36,21 +36,23 @@ function compileModel(model: ModelDefinition, family: Family | null): CompiledMo
     const schema = isRecord(entry.input_schema) ? entry.input_schema : {};
     const rules = applicableRules(schema, family);
     const unread = combinationTable(schema)?.unread ?? [];
+    const checkSchema = checkOf(entry.input_schema);
     return {
       ...model,
-      check: checkOf(entry.input_schema),
-      checkFamily: (input) =>
-        familyProblems(schema, input, rules).map(({ field, message, code, allowed }) =>
-          problem(field, message, code, allowed),
-        ),
-      checkCombination: (input) => combinationProblems(schema, input),
+      check(input) {
+        const broken = familyProblems(schema, input, rules);
+        const byFamily = broken.map(({ field, message, code, allowed }) => problem(field, message, code, allowed));
+        const byTable = combinationProblems(schema, input);
+        // The schema comes last, because its check fills in default values.
+        return { byFamily, byTable, bySchema: checkSchema(input) };
+      },
       notice: unread.length > 0 ? unreadRows(entry.id, unread) : null,
       defect: null,
     };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const nothing = { check: () => [], checkFamily: () => [], checkCombination: () => [], notice: null };
-    return { ...model, ...nothing, defect: `The input schema of ${entry.id} does not compile: ${reason}` };
+    const check = () => ({ bySchema: [], byTable: [], byFamily: [] });
+    return { ...model, check, notice: null, defect: `The input schema of ${entry.id} does not compile: ${reason}` };
   }
 }
 
@@ -69,14 +71,14 @@ function unreadRows(id: string, lines: readonly string[]): string {
 
 const MAX_CHECK_MS = 100;
 
-const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
+const compiledBefore = new WeakMap<JsonSchema, Check<readonly FieldProblem[]>>();
 
-function checkOf(schema: JsonSchema): InputCheck {
+function checkOf(schema: JsonSchema): Check<readonly FieldProblem[]> {
   const known = compiledBefore.get(schema);
   if (known !== undefined) return known;
   const own = isRecord(schema) ? { ...(prepared(schema) as JsonSchema), $id: "showrunner:input" } : schema;
   const validate = compile(own, { useDefaults: true, maxCheckMs: MAX_CHECK_MS });
-  const check: InputCheck = (input) => {
+  const check: Check<readonly FieldProblem[]> = (input) => {
     try {
       return toProblems(validate(input), "input");
     } catch (error) {
@@ -102,14 +104,7 @@ function prepared(node: unknown): unknown {
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let known: CompiledModel | null = null;
   const compiled = () => (known ??= compileModel(model, family));
-  return {
-    ...model,
-    check: (input) => compiled().check(input),
-    checkFamily: (input) => compiled().checkFamily(input),
-    checkCombination: (input) => compiled().checkCombination(input),
-    notice: null,
-    defect: null,
-  };
+  return { ...model, check: (input) => compiled().check(input), notice: null, defect: null };
 }
 
 export interface Catalog {

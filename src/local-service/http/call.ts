@@ -86,8 +86,8 @@ interface PageRequest {
   readonly after: number | null;
 }
 
-export function pageRequest(call: Call, filters: readonly string[] = []): PageRequest {
-  return { limit: readLimit(call), after: readCursor(call, "cursor", filters) };
+export function pageRequest(call: Call): PageRequest {
+  return { limit: readLimit(call), after: readCursor(call, "cursor") };
 }
 
 export function readLimit(call: Call, max = MAX_LIMIT): number {
@@ -106,24 +106,24 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
   throw invalid([problem(name, `must be one of ${allowed.join(", ")}`, "enum", allowed)]);
 }
 
-type ListCall = Pick<Call, "incoming" | "query">;
+/** Query parameters that filter a list. A cursor is valid only with the same filters. */
+const FILTERS = ["start", "end", "model", "key_id"];
 
-function listOf(call: ListCall, filters: readonly string[]): string {
+function listOf(call: Call): string {
   const [path = ""] = (call.incoming.url ?? "").split("?", 1);
-  const values = filters.map((name) => call.query(name));
-  return hash("sha256", [path, ...(filters.length > 0 ? [JSON.stringify(values)] : [])].join("?")).slice(0, 8);
+  return hash("sha256", JSON.stringify([path, ...FILTERS.map((name) => call.query(name))])).slice(0, 8);
 }
 
-export function cursorOf(call: ListCall, position: number, filters: readonly string[] = []): string {
-  return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
+export function cursorOf(call: Call, position: number): string {
+  return Buffer.from(`c2:${listOf(call)}:${position}`).toString("base64url");
 }
 
-export function readCursor(call: Call, field: "cursor" | "logs_after", filters: readonly string[] = []): number | null {
+export function readCursor(call: Call, field: "cursor" | "logs_after"): number | null {
   const text = call.query(field);
   if (text === null) return null;
   const [, list, position] =
     /^c2:([\da-f]{8}):(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
-  if (list === listOf(call, filters)) return Number(position);
+  if (list === listOf(call)) return Number(position);
   throw invalid([problem(field, "is not a cursor for this list", "format")]);
 }
 
@@ -133,13 +133,12 @@ export function pageOf<Row>(
   limit: number,
   position: (row: Row) => number,
   view: (row: Row) => unknown,
-  filters: readonly string[] = [],
 ) {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
     data: shown.map(view),
-    next_cursor: rows.length > limit && last !== undefined ? cursorOf(call, position(last), filters) : null,
+    next_cursor: rows.length > limit && last !== undefined ? cursorOf(call, position(last)) : null,
   };
 }
 
@@ -147,9 +146,8 @@ export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,
   read: (before: number, count: number) => readonly Row[],
   view: (row: Row) => unknown,
-  filters: readonly string[] = [],
 ): Answer {
-  const { limit, after } = pageRequest(call, filters);
+  const { limit, after } = pageRequest(call);
   const rows = read(after ?? Number.MAX_SAFE_INTEGER, limit + 1);
-  return ok(pageOf(call, rows, limit, (row) => row.seq, view, filters));
+  return ok(pageOf(call, rows, limit, (row) => row.seq, view));
 }

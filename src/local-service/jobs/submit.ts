@@ -51,15 +51,13 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const shape = inputShapeProblems(raw);
     if (shape.length > 0) throw invalid([...shape, ...others]);
     const input = raw as Readonly<Record<string, unknown>>;
-    const byFamily = model.checkFamily(input).map(marked);
-    const byTable = model.checkCombination(input);
-    const bySchema = model.check(input);
+    const { bySchema, byTable, byFamily } = model.check(input);
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
     const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
     // The table row that the request means is known only if every field is valid.
     const rows = bySchema.length === 0 ? byTable : [];
-    const more = [...rows, ...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
+    const more = [...rows, ...byFamily.map(marked), ...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];
     if (all.length > 0) throw invalid(all);
     return { input, media };

@@ -55,8 +55,6 @@ function llmRequest(row: JobRow & ChatRow, now: number) {
   };
 }
 
-const LLM_FILTERS = ["start", "end", "model", "key_id"];
-
 export function usageEndpoints({ store, clock, options, catalog }: ServiceContext): readonly Endpoint[] {
   const isToday = options.asOf !== "3.9";
 
@@ -102,7 +100,7 @@ export function usageEndpoints({ store, clock, options, catalog }: ServiceContex
     const model = named === null ? null : (catalog.chat(named)?.id ?? named);
     const filter = { start, end, model, keyId: call.query("key_id") };
     const read = (before: number, count: number) => store.chats.page(call.principal.workspaceId, filter, before, count);
-    return newestFirst(call, read, (row) => llmRequest(row, clock.now()), LLM_FILTERS);
+    return newestFirst(call, read, (row) => llmRequest(row, clock.now()));
   }
 
   return [
