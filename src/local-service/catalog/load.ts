@@ -8,7 +8,7 @@ import { micros } from "../money.ts";
 import type { NormalOptions } from "../options.ts";
 import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import { definitionOfEntry } from "./infer.ts";
-import { type CatalogEntry, type ModelDefinition, type ModelState, OUTPUT_SCHEMA } from "./model.ts";
+import { type JsonSchema, type ModelDefinition, type ModelState, OUTPUT_SCHEMA } from "./model.ts";
 
 /** Settings in a catalog file that the API does not return. */
 const localPart = z.strictObject({
@@ -24,15 +24,18 @@ const localPart = z.strictObject({
   listed: z.boolean().optional(),
 });
 
+const text = z.string().nullable().default(null);
+const schema = z.record(z.string(), z.unknown());
+
 const fileEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.enum(["image", "video", "audio"]),
-  name: z.string().nullish(),
-  description: z.string().nullish(),
-  price_description: z.string().nullish(),
-  logo_url: z.string().nullish(),
-  input_schema: z.unknown(),
-  output_schema: z.record(z.string(), z.unknown()).nullish(),
+  name: text,
+  description: text,
+  price_description: text.transform((prices) => prices ?? ""),
+  logo_url: text,
+  input_schema: z.custom<JsonSchema>(),
+  output_schema: schema.nullish().transform((given) => given ?? OUTPUT_SCHEMA),
   x_local: localPart.optional(),
 });
 
@@ -51,28 +54,16 @@ function stateOf(local: FileEntry["x_local"]): ModelState {
   return { is: "unsupported", message: local.unsupported, isListed: local.listed === true };
 }
 
-function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {
-  return {
-    ...file,
-    name: file.name ?? null,
-    description: file.description ?? null,
-    price_description: file.price_description ?? "",
-    logo_url: file.logo_url ?? null,
-    input_schema: file.input_schema as CatalogEntry["input_schema"],
-    output_schema: file.output_schema ?? OUTPUT_SCHEMA,
-  };
-}
-
 function described(entry: FileEntry): FileEntry {
   return z.object(fileEntry.shape).parse(entry);
 }
 
-function definitionOf(file: FileEntry, family: Family | null): ModelDefinition {
-  const price = file.x_local?.price_usd;
+function definitionOf({ x_local: local, ...entry }: FileEntry, family: Family | null): ModelDefinition {
+  const price = local?.price_usd;
   return {
-    ...definitionOfEntry(entryOf(file), family),
-    state: stateOf(file.x_local),
-    unquotable: file.x_local?.unquotable ?? null,
+    ...definitionOfEntry(entry, family),
+    state: stateOf(local),
+    unquotable: local?.unquotable ?? null,
     ...(price !== undefined && { priceMicros: () => micros(price) }),
   };
 }
