@@ -91,9 +91,10 @@ export function createPresigner(key: string, origin: () => string) {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
-      const expected = Buffer.from(mac(path, expires));
-      const given = Buffer.from(signature);
+    verify({ pathname, searchParams }: URL, now: number): "valid" | "expired" | "forged" {
+      const expires = searchParams.get("expires") ?? "";
+      const expected = Buffer.from(mac(pathname, expires));
+      const given = Buffer.from(searchParams.get("signature") ?? "");
       if (expected.length !== given.length || !timingSafeEqual(expected, given)) return "forged";
       return Number(expires) * 1000 > now ? "valid" : "expired";
     },

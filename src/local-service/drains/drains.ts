@@ -87,8 +87,6 @@ export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain. Events of other workspaces are ignored. */
-  const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
   function prune(workspaceId: string): void {
@@ -98,7 +96,6 @@ export function createDrains(ports: ServiceParts) {
   }
 
   function logged(job: JobRow, events: readonly EventRow[]): void {
-    if (!workspaces.has(job.workspaceId)) return;
     const drains = tables.ofWorkspace(job.workspaceId);
     if (drains.length === 0) return;
     const { workspaceId, jobId, model } = job;
@@ -119,7 +116,6 @@ export function createDrains(ports: ServiceParts) {
 
   return {
     endpoints: drainEndpoints(ports, tables, {
-      added: (drain) => void workspaces.add(drain.workspaceId),
       changed: (drain) => shipper.restart(drain.seq),
       removed: (drain) => prune(drain.workspaceId),
     }),

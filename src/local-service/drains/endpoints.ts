@@ -40,8 +40,6 @@ const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
 interface DrainRegister {
-  /** Called inside the transaction that creates the drain. */
-  added(drain: DrainRow): void;
   changed(drain: DrainRow): void;
   /** Called inside the transaction that removes the drain. */
   removed(drain: DrainRow): void;
@@ -96,9 +94,7 @@ export function drainEndpoints(ports: ServiceParts, tables: DrainTables, registe
       updatedByKeyId: keyId,
       ...newDrain(body.enabled ?? true, tables.present()),
     };
-    const drain = { ...row, seq: tables.insert(row) };
-    register.added(drain);
-    return drain;
+    return { ...row, seq: tables.insert(row) };
   }
 
   async function make(call: Call): Promise<Answer> {

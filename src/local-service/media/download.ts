@@ -92,35 +92,23 @@ export function mountDownloads(
   function upload(id: string): Served | null {
     const file = store.files.get(id);
     if (!file) return null;
-    const { contentType, sizeBytes, createdAt } = file;
-    return {
-      path: dataDir.absolute(file.path),
-      contentType,
-      sizeBytes,
-      etag: `"${id}"`,
-      modifiedAt: createdAt,
-      cutAfter: () => null,
-    };
+    const { contentType, sizeBytes, createdAt: modifiedAt } = file;
+    const path = dataDir.absolute(file.path);
+    return { path, contentType, sizeBytes, etag: `"${id}"`, modifiedAt, cutAfter: () => null };
   }
 
   async function locate(url: URL): Promise<Served> {
-    const { pathname, searchParams } = url;
-    const verdict = presigner.verify(
-      pathname,
-      searchParams.get("expires") ?? "",
-      searchParams.get("signature") ?? "",
-      clock.now(),
-    );
+    const verdict = presigner.verify(url, clock.now());
     if (verdict === "forged") throw refuse("PERMISSION_DENIED", "The signature of this URL is not valid.");
     if (verdict === "expired")
       throw refuse("PERMISSION_DENIED", "This URL has expired; fetch the job again to get a new URL.");
-    const id = pathname.slice(pathname.lastIndexOf("/") + 1);
-    const served = await find(pathname, id);
+    const served = await find(url.pathname);
     if (!served) throw notFound("The file no longer exists.");
     return served;
   }
 
-  function find(pathname: string, id: string): Served | null | Promise<Served | null> {
+  function find(pathname: string): Served | null | Promise<Served | null> {
+    const id = pathname.slice(pathname.lastIndexOf("/") + 1);
     if (pathname.startsWith("/replayed/")) return replayed?.(id) ?? null;
     return pathname.startsWith("/media/") ? asset(id) : upload(id);
   }

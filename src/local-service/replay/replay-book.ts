@@ -1,4 +1,5 @@
 import { isRecord } from "../json.ts";
+import type { ReplayOption } from "../options.ts";
 import {
   mapTexts,
   type RecordedAnswer,
@@ -161,11 +162,7 @@ function own(record: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined;
 }
 
-/**
- * How fast a job is replayed. `fast` answers each request with the next response. `real` waits as long as the recorded
- * service did.
- */
-type ReplaySpeed = "fast" | "real";
+type ReplaySpeed = NonNullable<ReplayOption["speed"]>;
 
 interface RecordedJob {
   readonly jobId: string;

@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
-import { type FieldProblem, flagged, problem, type Refusal, refuse } from "../http/refusal.ts";
+import { type FieldProblem, flagged, problem, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
 /** Converts a JSON pointer to a field path. With the root `input`, `/images/0/url` becomes `input.images[0].url`. */
@@ -135,21 +135,20 @@ function moderatedTexts(input: Readonly<Record<string, unknown>>): ModeratedText
   return [...own, ...ofShots];
 }
 
-export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
-  return moderateTexts(moderatedTexts(input), triggers);
+export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): void {
+  moderateTexts(moderatedTexts(input), triggers);
 }
 
 /**
- * Returns an error if a text contains a trigger. A category can follow the trigger, as in
- * `moderation-refused:violence`.
+ * Refuses a text that contains a trigger. A category can follow the trigger, as in `moderation-refused:violence`.
+ * @throws Refusal 422
  */
-export function moderateTexts(texts: readonly ModeratedText[], triggers: readonly string[]): Refusal | null {
+export function moderateTexts(texts: readonly ModeratedText[], triggers: readonly string[]): void {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();
     const word = triggers.find((trigger) => lower.includes(trigger));
     if (word === undefined) continue;
     const category = /^:([a-z_-]+)/.exec(lower.slice(lower.indexOf(word) + word.length))?.[1];
-    return refuse("MODERATION_FAILED", "The input was refused by moderation.", flagged(field, category));
+    throw refuse("MODERATION_FAILED", "The input was refused by moderation.", flagged(field, category));
   }
-  return null;
 }
