@@ -41,8 +41,9 @@ function secretKind(key: KeyRow, secret: string, now: number): "secret" | "previ
   return isPrevious ? "previous-secret" : null;
 }
 
-function isUsable(key: KeyRow, now: number): boolean {
-  return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+export function statusOf(key: KeyRow, now: number): "active" | "revoked" | "expired" {
+  if (key.revokedAt !== null) return "revoked";
+  return key.expiresAt !== null && key.expiresAt <= now ? "expired" : "active";
 }
 
 interface Shown {
@@ -59,7 +60,7 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
   }
 
   function admit(key: KeyRow | undefined, shown: Shown, now: number): Principal {
-    if (!key || !isUsable(key, now)) throw unauthorized("The credential is not valid.");
+    if (!key || statusOf(key, now) !== "active") throw unauthorized("The credential is not valid.");
     if (!store.workspaces.isMember(key.workspaceId, key.ownerId)) {
       throw refuse("PERMISSION_DENIED", "The owner of this key is no longer a member of its workspace.");
     }

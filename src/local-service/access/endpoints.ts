@@ -12,6 +12,7 @@ import {
   type Principal,
   parseScopes,
   type Scope,
+  statusOf,
   TOKEN_PREFIX,
   TOKEN_SCOPES,
 } from "./authenticate.ts";
@@ -78,11 +79,6 @@ function assertCovers(principal: Principal, key: KeyRow): void {
   if (missing.length > 0) throw denied(`The key has scopes that your credential lacks: ${missing.join(", ")}.`);
 }
 
-function statusOf(key: KeyRow, now: number): "active" | "revoked" | "expired" {
-  if (key.revokedAt !== null) return "revoked";
-  return key.expiresAt !== null && key.expiresAt <= now ? "expired" : "active";
-}
-
 function view(key: KeyRow, now: number) {
   return {
     key_id: key.keyId,
@@ -111,7 +107,7 @@ export function accessEndpoints({ store, clock, options }: ServiceContext): read
     assertChangesKeys(principal);
     const { workspaceId } = principal;
     if ((body.workspace_id ?? workspaceId) !== workspaceId) {
-      throw refuse("PERMISSION_DENIED", "A key can create keys only for its own workspace.");
+      throw denied("A key can create keys only for its own workspace.");
     }
     const scopes = granted(principal, body.scopes);
     const secret = newSecret();
@@ -137,7 +133,7 @@ export function accessEndpoints({ store, clock, options }: ServiceContext): read
   function list(call: Call): Answer {
     const requested = call.query("workspace_id") ?? call.principal.workspaceId;
     if (requested !== call.principal.workspaceId) {
-      throw refuse("PERMISSION_DENIED", "A key can list only the keys of its own workspace.");
+      throw denied("A key can list only the keys of its own workspace.");
     }
     const read = (before: number, count: number) => store.keys.page(requested, before, count);
     return newestFirst(call, read, (key) => view(key, clock.now()));

@@ -54,10 +54,6 @@ function stateOf(local: FileEntry["x_local"]): ModelState {
   return { is: "unsupported", message: local.unsupported, isListed: local.listed === true };
 }
 
-function described(entry: FileEntry): FileEntry {
-  return z.object(fileEntry.shape).parse(entry);
-}
-
 function definitionOf({ x_local: local, ...entry }: FileEntry, family: Family | null): ModelDefinition {
   const price = local?.price_usd;
   return {
@@ -101,17 +97,18 @@ export function loadCatalog(
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
   if (!list.success) throw broken(`${source} must be an array of models, as GET /models/{model} returns them.`);
+  const shape = strict ? fileEntry.strip() : fileEntry;
   const chats: ChatModel[] = [];
   const entries: FileEntry[] = [];
   for (const [index, value] of list.data.entries()) {
     if (isRecord(value) && value["modality"] === "text") chats.push(parseEntry(chatEntry, value, index, source));
-    else entries.push(parseEntry(fileEntry, value, index, source));
+    else entries.push(parseEntry(shape, value, index, source));
   }
   const ids = [...entries, ...chats].map(({ id }) => id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice !== undefined) throw broken(`${source} contains the model ${twice} twice. Remove one of the two entries.`);
   return {
-    models: entries.map((entry) => definitionOf(strict ? described(entry) : entry, families.of(entry.id))),
+    models: entries.map((entry) => definitionOf(entry, families.of(entry.id))),
     chats: chats.length === 0 ? [OWN_CHAT_MODEL] : chats,
   };
 }

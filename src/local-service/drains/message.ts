@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { instant } from "../jobs/views.ts";
 import type { Message } from "../outbound/outbound.ts";
 import type { LogLevel } from "../store/rows.ts";
-import { type DrainEventRow, type DrainRow, logIdOf } from "./tables.ts";
+import type { DrainEventRow, DrainRow } from "./tables.ts";
 
 // The part of the protobuf wire format that log export needs. Each function returns one field, including its tag.
 
@@ -67,9 +67,9 @@ function keyValue(field: number, name: string, value: unknown): Buffer {
 
 /** Returns an event's fields, with the brand as a prefix of their names. */
 function brandedFields(row: DrainEventRow, brand: string): readonly (readonly [string, unknown])[] {
-  const { jobId: job_id, model, event, source } = row;
+  const { seq, jobId: job_id, model, event, source } = row;
   const data = row.data === "{}" ? {} : { data: JSON.parse(row.data) };
-  const fields = { log_id: logIdOf(row), job_id, model, event, source, ...data };
+  const fields = { log_id: `log_${seq}`, job_id, model, event, source, ...data };
   return Object.entries(fields).map(([name, value]) => [`${brand.toLowerCase()}_${name}`, value]);
 }
 

@@ -74,10 +74,6 @@ export interface DrainEventRow extends Omit<EventRow, "jobSeq" | "id" | "event">
   readonly event: string;
 }
 
-export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
-  return `log_${seq}`;
-}
-
 const TABLES = `
 CREATE TABLE IF NOT EXISTS drains (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, drainId TEXT NOT NULL UNIQUE, workspaceId TEXT NOT NULL,

@@ -99,8 +99,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function toProblems(issue: z.core.$ZodIssue): FieldProblem[] {
-  const pointer = issue.path.map((part) => `/${String(part)}`).join("");
-  const at = fieldPath("", pointer).replace(/^\./, "");
+  const at = fieldPath("", issue.path.map(String)).replace(/^\./, "");
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => problem(at ? `${at}.${key}` : key, "is not a known field", "unknown_field"));
   return [toProblem(issue, at || "body")];

@@ -12,7 +12,7 @@ import { type FoundMedia, mediaResolver } from "../media/resolve.ts";
 import { shortfall } from "../money.ts";
 import { submitBody } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { type IdempotencyRow, type JobRow, type NewJobRow, jobId as newJobId } from "../store/rows.ts";
+import { type JobRow, type NewJobRow, jobId as newJobId } from "../store/rows.ts";
 import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instantOrNull } from "./views.ts";
@@ -84,13 +84,11 @@ const accepted = (ack: Ack, replayed: boolean): Answer => ({
   headers: { Location: ack.result_url, ...(replayed ? { "X-Idempotent-Replayed": "true" } : {}) },
 });
 
-function replay(known: IdempotencyRow, modelId: string): Answer {
-  if (known.model === modelId) return accepted(JSON.parse(known.ack) as Ack, true);
-  throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another key.`, {
+export const keyInUse = (model: string) =>
+  refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${model}; use another key.`, {
     param: "idempotency_key",
     fixedMessage: "This idempotency key was used with another model.",
   });
-}
 
 function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
@@ -190,7 +188,8 @@ export function submitHandler(service: ServiceContext) {
       if (known && service.faults.fundsBeforeKeys(subject)) assertFunded(call.principal, modelId, body);
       if (known && !service.faults.forgetsKeys(subject)) {
         metrics.replayed();
-        return replay(known, modelId);
+        if (known.model !== modelId) throw keyInUse(known.model);
+        return accepted(JSON.parse(known.ack) as Ack, true);
       }
       const model = catalog.use(modelId);
       const work = prepare(model, body.input, { workspaceId, ownerId }, body.problems);

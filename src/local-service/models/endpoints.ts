@@ -5,11 +5,11 @@ import { chatBody } from "../chat/request.ts";
 import {
   type Answer,
   type Call,
+  cursorOf,
   type Endpoint,
   endpoint,
   newestFirst,
   ok,
-  pageOf,
   pageRequest,
   readChoice,
   readLimit,
@@ -60,7 +60,6 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const prepare = workPreparer(service);
   const use = (call: Call) => catalog.use(call.param("model"));
   const names = modelNames(catalog.list(null).map(({ entry }) => entry.id));
-  const documentOf = ({ entry }: CompiledModel) => modelDocument(entry, names.get(entry.id)!);
 
   async function estimate(call: Call): Promise<Answer> {
     const body = await call.json();
@@ -131,24 +130,18 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   function voices(call: Call): Answer {
     const model = use(call);
     const { limit, after } = pageRequest(call);
-    const all = voicesOf(model, call.principal).map((voice, position) => ({ voice, position }));
-    const rest = all.filter(({ position }) => position > (after ?? -1));
-    const paged = call.query("limit") !== null || call.query("cursor") !== null;
-    const shown = paged ? limit : rest.length;
-    return ok(
-      pageOf(
-        call,
-        rest,
-        shown,
-        ({ position }) => position,
-        ({ voice }) => voice,
-      ),
-    );
+    const all = voicesOf(model, call.principal);
+    const isPaged = call.query("limit") !== null || call.query("cursor") !== null;
+    const start = after ?? 0;
+    const end = isPaged ? start + limit : all.length;
+    return ok({ data: all.slice(start, end), next_cursor: end < all.length ? cursorOf(call, end) : null });
   }
 
   function document(call: Call): Answer {
     const chat = listedChat(call);
-    return ok(chat ? chatDocument(chat) : documentOf(use(call)));
+    if (chat) return ok(chatDocument(chat));
+    const { entry } = use(call);
+    return ok(modelDocument(entry, names.get(entry.id)!));
   }
 
   const open = (path: string, summary: string, handle: Endpoint["handle"]): Endpoint => {

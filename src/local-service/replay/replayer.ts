@@ -6,6 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { type Answer, type Call, type Endpoint, noContent, ok } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { refuse } from "../http/refusal.ts";
+import { keyInUse } from "../jobs/submit.ts";
 import { isRecord } from "../json.ts";
 import type { Served } from "../media/download.ts";
 import type { NormalOptions } from "../options.ts";
@@ -117,12 +118,8 @@ class Replayer {
     const given = isRecord(sent) && typeof sent.idempotency_key === "string" ? sent.idempotency_key : null;
     const key = given === null ? null : `${call.principal.workspaceId}\n${given}`;
     const known = key === null ? undefined : this.#keys.get(key);
-    if (known !== undefined && known.model !== model) {
-      throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another key.`, {
-        param: "idempotency_key",
-      });
-    }
     if (known !== undefined) {
+      if (known.model !== model) throw keyInUse(known.model);
       this.#service.metrics.replayed();
       return { ...known.ack, headers: { ...known.ack.headers, "X-Idempotent-Replayed": "true" } };
     }

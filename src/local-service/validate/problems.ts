@@ -2,10 +2,10 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { type FieldProblem, flagged, problem, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
-/** Converts a JSON pointer to a field path. With the root `input`, `/images/0/url` becomes `input.images[0].url`. */
-export function fieldPath(root: string, pointer: string): string {
+/** Joins names to a field path. With the root `input`, `images`, `0` and `url` become `input.images[0].url`. */
+export function fieldPath(root: string, names: readonly string[]): string {
   const step = (path: string, name: string) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${name}`);
-  return pointerNames(pointer).reduce(step, root);
+  return names.reduce(step, root);
 }
 
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
@@ -62,7 +62,7 @@ function acceptedValues(error: ErrorObject, name: string): string[] | null {
 }
 
 function toProblem(error: ErrorObject, root: string): FieldProblem {
-  const at = fieldPath(root, error.instancePath);
+  const at = fieldPath(root, pointerNames(error.instancePath));
   const params: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case "required": {
