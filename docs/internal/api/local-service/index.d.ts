@@ -55,7 +55,6 @@ interface RenderResult {
 }
 interface RenderOptions {
   readonly signal?: AbortSignal;
-  readonly onProgress?: (fraction: number) => void;
 }
 interface Renderer {
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
