@@ -18,7 +18,6 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand, runInstead } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
-import { type Detached, detach } from "./detach.ts";
 
 type RowProblem = Problem & { readonly index: number };
 
@@ -41,7 +40,7 @@ async function withRows<T>(
   const { id: name, idColumn, profile } = flags;
   const { name: pipeline } = loaded.pipeline;
   const read = await readRows(file, { io, flags, name, idColumn, pipeline, profile, schema, base });
-  if (!read.ok && read.rows.length === 0) return sayMistakes(read.mistakes, file, context);
+  if (read.mistakes.length > 0 && read.rows.length === 0) return sayMistakes(read.mistakes, file, context);
   return withShowrunner(flags, async (show): Promise<T | ExitCode> => {
     sayWhere(show, context);
     using _waits = sayLimitWaits(() => show.client.pace(), context.output);
@@ -50,7 +49,7 @@ async function withRows<T>(
     // Rows with another name, profile or base input are a different set, so they replace no runs of this set.
     const source = JSON.stringify([resolve(io.cwd, file), name ?? null, profile ?? null, base]);
     const quoting = { ...given, source };
-    if (!read.ok) {
+    if (read.mistakes.length > 0) {
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
       return sayMistakes(withProblems(read.mistakes, problems, rows), file, context);
     }
@@ -98,42 +97,37 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
   return toDocument({ ok: true, rows, totalMicros: { expected: quote.expectedMicros, max: maxOf(quote) } });
 }
 
-export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
+/** Runs all rows. With `--detach` and no engine, returns what a background process is to run instead. */
+export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]) {
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
-  const outcome = await withRows(
-    context,
-    loaded,
-    flags,
-    async (show, { quote, rows }): Promise<ExitCode | Detached> => {
-      context.output.say(quoteText(quote));
-      const rest = {
-        totalMicros: { min: quote.expectedMicros, max: maxOf(quote) },
-        expectedMicros: quote.expectedMicros,
-      };
-      const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
-      if (flags.detach && flags.engine === undefined) {
-        const first = quote.rows.find(({ known }) => known === null);
-        if (first === undefined)
-          throw usageError("every row already has a run", "run the command again without --detach");
-        return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
-      }
-      const { outcomes, error } = await drive(show, context, {
-        loaded,
-        quote,
-        rows,
-        flags,
-        options: { ...options, budget, atOnce: flags.atOnce, outDir, startAnyway: flags.startAnyway },
-      });
-      sayReplaced(quote.replaced, context);
-      const isPaused = error === null && outcomes.some(({ status }) => status === "paused");
-      const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
-      const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
-      const end = sayEnd(outcomes, context, { budget: budget ?? null, decisions, list: listOf(quote) });
-      if (error !== null) throw afterRows(error, end, context);
-      return end;
-    },
-  );
-  return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
+  return withRows(context, loaded, flags, async (show, { quote, rows }) => {
+    context.output.say(quoteText(quote));
+    const rest = {
+      totalMicros: { min: quote.expectedMicros, max: maxOf(quote) },
+      expectedMicros: quote.expectedMicros,
+    };
+    const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
+    if (flags.detach && flags.engine === undefined) {
+      const first = quote.rows.find(({ known }) => known === null);
+      if (first === undefined)
+        throw usageError("every row already has a run", "run the command again without --detach");
+      return { runId: first.row.id, budget: budget ?? null };
+    }
+    const { outcomes, error } = await drive(show, context, {
+      loaded,
+      quote,
+      rows,
+      flags,
+      options: { ...options, budget, atOnce: flags.atOnce, outDir, startAnyway: flags.startAnyway },
+    });
+    sayReplaced(quote.replaced, context);
+    const isPaused = error === null && outcomes.some(({ status }) => status === "paused");
+    const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
+    const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
+    const end = sayEnd(outcomes, context, { budget: budget ?? null, decisions, list: listOf(quote) });
+    if (error !== null) throw afterRows(error, end, context);
+    return end;
+  });
 }
 
 interface Drive extends PricedRows {

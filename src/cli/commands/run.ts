@@ -1,31 +1,53 @@
 import { randomUUID } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { dollars, parseUsd } from "../../core/kit/money.ts";
 import { isRunFinal, type RunRow } from "../../core/view/index.ts";
 import { OverBudgetError, type Quote } from "../../index.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
-import { type Context, sayWhere, withShowrunner } from "../context.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
+import { type Context, journalFolderOf, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { checkFileName, inputSchema, readInput } from "../input/read-input.ts";
 import { agreedPrice, checkRunFlags, quoteOptions, runOptions, withProfileService } from "../input/run-options.ts";
 import { isAgreed } from "../io.ts";
-import { loadPipeline } from "../load/pipeline-file.ts";
+import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { priceTable } from "../report/price-table.ts";
-import { visible, visibleError } from "../text/escape.ts";
-import { type Detached, detach } from "./detach.ts";
+import { visible, visibleError, visibleLines } from "../text/escape.ts";
 import { followRun, watching } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
 export async function run(context: Context, spec: string, given: Flags["run"]): Promise<ExitCode> {
-  const { io, output } = context;
   checkRunFlags(given);
-  const loaded = await loadPipeline(spec, io.cwd);
+  const loaded = await loadPipeline(spec, context.io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
-  if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags);
+  const outcome =
+    flags.each === undefined
+      ? await runOne(context, loaded, flags)
+      : await (await import("./run-each.ts")).runRows(context, loaded, flags);
+  return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
+}
+
+/** A run for a background process to drive. */
+interface Detached {
+  readonly runId: string;
+  /** The unfinished run to continue. Absent for a new run. */
+  readonly known?: RunRow;
+  /** The agreed maximum in US dollars. Null for the local service. */
+  readonly budget?: string | null;
+  readonly quote?: string | null;
+  readonly startAnyway?: boolean;
+}
+
+async function runOne(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode | Detached> {
+  const { io, output } = context;
   const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
-  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Omit<Detached, "runId">> => {
+  const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
+  return withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);
     const known = flags.id === undefined ? undefined : (await show.runs()).find(({ runId }) => runId === flags.id);
     if (known !== undefined && flags.onExisting === "fail") {
@@ -40,7 +62,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
         // With an id that exists, `start` only checks that plan and input are the same.
         await show.start(loaded.pipeline, input, again);
         const isDriven = known.status === "running" || known.status === "planned";
-        return isDriven ? sayDriven(known, context) : { known };
+        return isDriven ? sayDriven(known, context) : { runId, known };
       }
       const handle = await show.run(loaded.pipeline, input, again);
       output.say(
@@ -70,15 +92,12 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
       const budgetMicros = budget === null ? null : parseUsd(budget);
       if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
         throw new OverBudgetError(quote.expectedMicros, budgetMicros);
-      return { budget, quote: agreedTo, startAnyway };
+      return { runId, budget, quote: agreedTo, startAnyway };
     }
     const handle = await show.run(loaded.pipeline, input, agreed);
     output.say(`Run ${handle.id}`);
     return followRun(handle, context, watching(show));
   });
-  if (typeof outcome === "number") return outcome;
-  const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
-  return detach(context, { runId, ...outcome }, flags);
 }
 
 async function startElsewhere(
@@ -119,4 +138,81 @@ async function startsAnyway(
   if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;
   const has = `The wallet holds ${dollars(balanceMicros, Math.floor)} and the plan costs at least ${dollars(totalMicros.min, Math.ceil)}`;
   return isAgreed(io, `${has}. Start anyway, and pause when the wallet is empty?`);
+}
+
+const POLL_EVERY_MS = 100;
+const LAST_LINES = 15;
+
+async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
+  const { io, output } = context;
+  const { runId, known = null } = detached;
+  const { background } = io;
+  if (background === null) throw usageError("cannot start a background process on this system", "run without --detach");
+  const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
+  // The log of a continued run already has lines of earlier processes.
+  const { size: logged } = await stat(log).catch(() => ({ size: 0 }));
+  const { child, end } = await withJournal(flags, async ({ journal }) => {
+    if (known === null && (await journal.run(runId)) !== null) {
+      const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
+      throw usageError(`Run ${visible(runId)} already exists`, next);
+    }
+    const child = background(argumentsOf(context, detached, flags), log);
+    return { child, end: await begun(async () => isBegun(await journal.run(runId), known), child.ended) };
+  });
+  if (end !== "begun") {
+    const text = (await readFile(log).catch(() => Buffer.alloc(0))).toString("utf8", logged);
+    // Shows only the error, because the plan before it has been shown already.
+    const error = text.slice(text.lastIndexOf("\nerror ") + 1).trimEnd();
+    output.say(visibleLines(error.split("\n").slice(-LAST_LINES).join("\n")));
+    const how = end === null ? "was ended by a signal" : `ended with exit code ${end}`;
+    throw new CliError("USAGE", `The run did not ${known === null ? "start" : "continue"}: its process ${how}`, {
+      next: `run the command again without --detach, or read ${visible(log)}`,
+      exitCode: end === ExitCode.refused || end === ExitCode.unfinished ? end : ExitCode.failed,
+    });
+  }
+  output.result({ id: runId, pid: child.pid ?? null, log }, visible(runId));
+  output.say(`Run ${visible(runId)} continues in process ${child.pid}, which writes to ${visible(log)}`);
+  output.next(
+    `showrunner events ${visible(runId)} --follow`,
+    `showrunner stop ${visible(runId)}   (stops the run from submitting more jobs)`,
+    "showrunner dashboard",
+  );
+  return ExitCode.done;
+}
+
+async function begun(
+  hasBegun: () => Promise<boolean>,
+  ended: Promise<number | null>,
+): Promise<"begun" | number | null> {
+  const over = ended.then((code) => ({ code }));
+  for (;;) {
+    if (await hasBegun()) return "begun";
+    const end = await Promise.race([over, delay(POLL_EVERY_MS, null)]);
+    // A short run may have finished before it was seen.
+    if (end !== null) return (await hasBegun()) ? "begun" : end.code;
+  }
+}
+
+function isBegun(row: RunRow | null, known: RunRow | null): boolean {
+  if (row === null || known === null) return row !== null;
+  const isTaken = row.lease !== null && !isDeepStrictEqual(row.lease.holder, known.lease?.holder);
+  return isTaken || row.lastSeq > known.lastSeq;
+}
+
+/** Returns the arguments as the user typed them, plus values that the user confirmed or that were generated. */
+function argumentsOf(
+  { args }: Context,
+  { runId, budget = null, quote = null, startAnyway }: Detached,
+  flags: Flags["run"],
+): readonly string[] {
+  const [command = "run", ...typed] = args.filter((word) => word !== "--detach" && word !== "--json");
+  const isNamed = flags.each !== undefined || flags.id !== undefined;
+  return [
+    command,
+    ...(isNamed ? [] : ["--id", runId]),
+    ...(budget === null || flags.budget !== undefined ? [] : ["--budget", budget]),
+    ...(quote === null || flags.quote !== undefined ? [] : ["--quote", quote]),
+    ...(startAnyway && !flags.startAnyway ? ["--start-anyway"] : []),
+    ...typed,
+  ];
 }

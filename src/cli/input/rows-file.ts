@@ -23,40 +23,36 @@ interface Target {
   readonly notes: { [name: string]: unknown };
 }
 
-interface Column {
-  /** Stores a cell's value. Returns an error message if the value is invalid, otherwise null. */
-  put(cell: Cell, target: Target): string | null;
-}
+/** Stores the value of a column's cell. Returns an error message if the value is invalid, otherwise null. */
+type Column = (cell: Cell, target: Target) => string | null;
 
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: { readonly [name: string]: Schema };
   readonly additionalProperties?: unknown;
-  readonly items?: unknown;
+  readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
 }
 
 /** Returns the column for a name: an input field, `tag:KEY` or `#NOTE`. Returns an error message for any other name. */
-function columnsOf(name: string, schema: unknown): Column | string {
+function columnOf(name: string, schema: Schema): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
-  if (name.startsWith("tag:")) return { put: (cell, { tags }) => putTag(name.slice(4), cell, tags) };
+  if (name.startsWith("tag:")) return (cell, { tags }) => putTag(name.slice(4), cell, tags);
   const keys = name.split(".");
-  const found = fieldAt(schema as Schema, keys);
+  const found = fieldAt(schema, keys);
   if (found === null) {
-    const known = Object.keys((schema as Schema).properties ?? {});
+    const known = Object.keys(schema.properties ?? {});
     const [meant] = suggest(name, known);
     const hint = meant === undefined ? `use one of ${known.join(", ")}.` : `did you mean ${meant}?`;
     return `is not a field of the input; ${hint} To keep it as a note, begin its name with #`;
   }
-  return { put: (cell, { input }) => putField(keys, cell, found, input) };
+  return (cell, { input }) => putField(keys, cell, found, input);
 }
 
 function noteColumn(name: string): Column {
-  return {
-    put(cell, { notes }) {
-      define(notes, name, "text" in cell ? cell.text : cell.json);
-      return null;
-    },
+  return (cell, { notes }) => {
+    define(notes, name, "text" in cell ? cell.text : cell.json);
+    return null;
   };
 }
 
@@ -144,13 +140,11 @@ export interface RowMistake {
   readonly message: string;
 }
 
-export type RowsFile =
-  | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /**
-   * The file has mistakes. `rows` contains the readable rows, which can still be checked, so that all mistakes are
-   * reported together.
-   */
-  | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
+export interface RowsFile {
+  /** If the file has mistakes, only the rows that can still be checked, so that all mistakes are reported together. */
+  readonly rows: readonly FileRow[];
+  readonly mistakes: readonly RowMistake[];
+}
 
 export interface RowsOf {
   readonly io: Pick<Io, "cwd" | "ask">;
@@ -160,7 +154,7 @@ export interface RowsOf {
   readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
-  readonly schema: unknown;
+  readonly schema: Schema;
   readonly base: { readonly [field: string]: unknown };
 }
 
@@ -237,7 +231,7 @@ type Columns = ReadonlyMap<string, Column | string>;
 /** Matches the columns of all records with input fields. Columns in `naming` need not be input fields. */
 function columnsIn(
   { headerLine, records }: Records,
-  schema: unknown,
+  schema: Schema,
   naming: readonly string[] = [],
 ): { readonly columns: Columns; readonly mistakes: readonly RowMistake[] } {
   const columns = new Map<string, Column | string>();
@@ -245,7 +239,7 @@ function columnsIn(
   for (const { line, cells } of records) {
     for (const { column } of cells) {
       if (columns.has(column)) continue;
-      const field = columnsOf(column, schema);
+      const field = columnOf(column, schema);
       const known = typeof field === "string" && naming.includes(column) ? noteColumn(column) : field;
       columns.set(column, known);
       if (typeof known === "string") mistakes.push({ line: headerLine ?? line, column, message: known });
@@ -257,7 +251,7 @@ function columnsIn(
 function putCells({ line, cells }: TableRow, columns: Columns, target: Target): readonly RowMistake[] {
   return cells.flatMap((cell) => {
     const column = columns.get(cell.column)!;
-    const message = typeof column === "string" ? null : column.put(cell, target);
+    const message = typeof column === "string" ? null : column(cell, target);
     return message === null ? [] : [{ line, column: cell.column, message }];
   });
 }
@@ -266,7 +260,7 @@ function putCells({ line, cells }: TableRow, columns: Columns, target: Target): 
 export async function readItems(
   text: string,
   flags: TableFlags,
-  schema: unknown,
+  schema: Schema,
 ): Promise<{ readonly items: readonly object[]; readonly mistakes: readonly RowMistake[] }> {
   const read = await tableRecords(text, flags);
   const { columns, mistakes: unknown } = columnsIn(read, schema);
@@ -315,8 +309,7 @@ function rowsOf(path: string, read: Records, of: RowsOf): RowsFile {
     const otherIds = ["", ...cells.map(titleOf)].map((name) => rowId(stem, name, hash));
     return { line, id: rowId(stem, title, hash), otherIds, ...(title !== "" && { title }), input, tags };
   });
-  if (wrong.length === 0) return { ok: true, rows };
-  return { ok: false, mistakes: wrong, rows: isReadable ? rows.filter(({ line }) => !unreadable.has(line)) : [] };
+  return { mistakes: wrong, rows: isReadable ? rows.filter(({ line }) => !unreadable.has(line)) : [] };
 }
 
 const DEFAULT_ID_COLUMNS = ["id", "#id", "name", "#name"] as const;
