@@ -8,7 +8,6 @@ import type { ComparedPart, WaitingDecision } from "../../core/view/index.ts";
 import type { RunDocument, Showrunner } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal, withShowrunner } from "../context.ts";
-import { asTyped } from "../explain-error.ts";
 import { readTextOrFile } from "../input/read-input.ts";
 import type { Flags } from "../program/flags.ts";
 import {
@@ -37,7 +36,7 @@ export async function approve(
     const pick = await picked(show, context, { runId, step }, flags);
     const position = pick === null ? {} : { pick: pick - 1 };
     const value = flags.value === undefined ? undefined : await readTextOrFile("--value", flags.value, context.io);
-    await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note, value }));
+    await show.approve(runId, step, { ...position, note: flags.note, value });
     return decided(show, context, { runId, step, approved: true, pick }, flags);
   });
 }
@@ -98,20 +97,9 @@ export async function reject(
   flags: Flags["approve"],
 ): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
-    await requested(runId, () => show.reject(runId, step, { note: flags.note }));
+    await show.reject(runId, step, { note: flags.note });
     return decided(show, context, { runId, step, approved: false, pick: null }, flags);
   });
-}
-
-async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
-  try {
-    await decide();
-  } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
-    const own = "next" in error && typeof error.next === "string" ? visible(error.next) : null;
-    const next = own ?? `showrunner approve ${visible(runId)}   (lists the waiting steps and their results to review)`;
-    throw usageError(visible(asTyped(error)), next, error);
-  }
 }
 
 interface Decision {

@@ -173,11 +173,12 @@ export abstract class StoredRuns {
     const { note, by } = checkDecision(said);
     const { state } = await this.foreseen(runId);
     const plan = decidable(state, step);
+    const list = `showrunner approve ${runId}   (lists the waiting steps and their results to review)`;
     if (!plan.choose && pick !== undefined)
-      throw new InvalidOptionError("pick", `${step} offers no choice; leave pick out.`);
+      throw new InvalidOptionError("pick", `${step} offers no choice; leave pick out.`, list);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
-    if (typeof found === "string") throw new InvalidOptionError("pick", found);
+    if (typeof found === "string") throw new InvalidOptionError("pick", found, list);
     const picked: { pick?: number; chosen?: Chosen } = found === null ? {} : { pick: found, chosen: offer[found]! };
     const changed = value === undefined ? {} : { value: changedValue(state, plan, picked.chosen, value) };
     await this.#say(state, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...by });
