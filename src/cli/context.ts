@@ -22,29 +22,22 @@ export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => 
   return withShowrunner(flags, work, { journalOnly: true });
 }
 
+export function openOptions({ cap: caps, files: filesDir, ...flags }: ServiceFlags): OpenOptions {
+  const { local, service, baseUrl, journal, media, notify, families, inside, turns } = flags;
+  const { spendingCap, capTimeZone, walletFloor } = flags;
+  const common = { local, service, baseUrl, journal, media, notify, families, inside, filesDir, turns };
+  return { ...common, spendingCap, caps, capTimeZone, walletFloor };
+}
+
 export async function withShowrunner<T>(
   flags: ServiceFlags,
   work: (show: Showrunner) => Promise<T>,
   more: OpenOptions = {},
 ): Promise<T> {
-  const { local, service, baseUrl, journal, media, notify, families, inside, files } = flags;
-  const { rateLimit, turns, spendingCap, cap, capTimeZone, walletFloor } = flags;
+  const { rateLimit } = flags;
   const options: OpenOptions = {
+    ...openOptions(flags),
     ...more,
-    local,
-    service,
-    baseUrl,
-    journal: more.journal ?? journal,
-    media,
-    spendingCap,
-    caps: cap,
-    capTimeZone,
-    walletFloor,
-    notify,
-    families,
-    inside,
-    filesDir: files,
-    turns,
     ...(rateLimit !== undefined && {
       clientOptions: {
         ...more.clientOptions,

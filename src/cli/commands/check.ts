@@ -15,7 +15,7 @@ import { diffLines } from "../report/comparison.ts";
 import { rerunTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
+import { counted, firstLines } from "../text/table.ts";
 
 export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
   const { io, output } = context;
@@ -130,14 +130,13 @@ const MOST_STEPS = 20;
 /** Lists the changes in each run whose plan would now be different, as `showrunner resume --file` would show them. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
-  const parts = differ.slice(0, MOST_RUNS).map(({ id, pipeline, status, drift }) => {
+  const parts = differ.map(({ id, pipeline, status, drift }) => {
     const head = `${visible(id)} (${visible(pipeline)}, ${status})`;
     if (drift.problems.length > 0) return `${head}\n${problemList(drift.problems)}`;
     const prices = drift.prices.slice(0, MOST_STEPS);
     return [head, ...diffLines(drift).map((line) => `  ${line}`), rerunTable({ ...drift, prices }, width)].join("\n");
   });
-  if (differ.length > MOST_RUNS) parts.push(`… and ${counted(differ.length - MOST_RUNS, "more run", "more runs")}`);
-  return parts.join("\n\n");
+  return firstLines(parts, MOST_RUNS, "more runs").join("\n\n");
 }
 
 function totalOf(runs: readonly CheckedRun[]): string {

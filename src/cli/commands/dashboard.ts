@@ -10,7 +10,7 @@ import { fetchForOperator } from "../../core/network/index.ts";
 import { openJournal, openShowrunner, type Showrunner } from "../../index.ts";
 import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { usageError } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, mediaOptionsOf, openOptions, sayWhere } from "../context.ts";
 import type { CommandOutput } from "../io.ts";
 import { isOwnFile, loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
@@ -85,12 +85,8 @@ export async function dashboard(context: Context, files: readonly string[], flag
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const kept = mediaOptionsOf(io, flags);
-  const { local, service, families, baseUrl, inside, files: filesDir } = flags;
-  const { spendingCap, cap, capTimeZone, walletFloor } = flags;
-  const caps = { spendingCap, caps: cap, capTimeZone, walletFloor };
   try {
-    const open = () =>
-      openShowrunner({ journal, ...kept, local, service, families, baseUrl, inside, filesDir, ...caps });
+    const open = () => openShowrunner({ ...openOptions(flags), ...kept, journal });
     let show = await open();
     // An embedded local service ends with the command that started it. This command then embeds its own.
     const reopen = async (lost: Showrunner) => {

@@ -14,7 +14,6 @@ import {
   openShowrunner,
   type Pipeline,
   readFamilies,
-  type Showrunner,
 } from "../../index.ts";
 import {
   type Decision,
@@ -38,18 +37,19 @@ import { whileWorking } from "../live/watch.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
+import { counted, firstLines } from "../text/table.ts";
 import { some } from "./service.ts";
 
 export async function migrate(context: Context, file: string, flags: Flags["migrate"]): Promise<ExitCode> {
   const { io, output } = context;
+  const { service, baseUrl } = flags;
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
   const named = familiesFileOf(io, flags);
   const families = readFamilies(named);
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
-  const target = await openTarget({ ...flags, families: named }, context, given);
+  const target = await openTarget(chooseService(flags, io.env) && { service, baseUrl }, given, named);
   try {
     const catalog = withFamilies(given ?? (await pullCatalog(target.show.client, null)), families);
     const work = { context, path: resolve(io.cwd, file), catalog, decided, target };
@@ -84,11 +84,6 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
   );
 }
 
-function openTarget(flags: Flags["migrate"], { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
-  const isHosted = chooseService(flags, io.env) !== null;
-  return isHosted ? hostedTarget(flags) : localTarget(catalog, flags.families);
-}
-
 interface Work {
   readonly context: Context;
   readonly path: string;
@@ -102,14 +97,11 @@ async function migrated({ context, path, catalog, decided, target }: Work) {
   const first = await migrateV2File(path, { catalog, ...decided }).catch(refuseUnreadable);
   const voices = await voicesFor(first.report, target);
   const hasVoices = Object.keys(voices).length > 0;
-  const withVoices = hasVoices ? await migrateV2File(path, { catalog, ...decided, voices }) : first;
-  const answers = await askOpen(withVoices.report.decisions, context);
-  const isAnswered = Object.keys(answers.map).length + answers.leaveOut.length > 0;
-  const decisions = isAnswered
-    ? { map: { ...decided.map, ...answers.map }, leaveOut: [...decided.leaveOut, ...answers.leaveOut] }
-    : decided;
-  const migration = isAnswered ? await migrateV2File(path, { catalog, voices, ...decisions }) : withVoices;
-  return { migration, decisions };
+  const migration = hasVoices ? await migrateV2File(path, { catalog, ...decided, voices }) : first;
+  const { map, leaveOut } = await askOpen(migration.report.decisions, context);
+  if (Object.keys(map).length + leaveOut.length === 0) return { migration, decisions: decided };
+  const decisions = { map: { ...decided.map, ...map }, leaveOut: [...decided.leaveOut, ...leaveOut] };
+  return { migration: await migrateV2File(path, { catalog, voices, ...decisions }), decisions };
 }
 
 function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
@@ -179,7 +171,7 @@ async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
 ): Promise<Migration> {
-  const own = target.isHosted ? await localTarget(catalog) : null;
+  const own = target.isHosted ? await openTarget(null, catalog) : null;
   const { show, folder: scratch } = own ?? target;
   try {
     const input = await sampleFor(migration, own ?? target);
@@ -203,8 +195,7 @@ function finishRun(report: MigrationReport, { output }: Context, folder: string)
   const lost = lossesOf(report);
   const open = bodies.filter(({ status }) => status === "open").length + lost.length;
   const sayFirst = (lines: readonly string[]) => {
-    for (const line of lines.slice(0, 20)) output.say(visible(line));
-    if (lines.length > 20) output.say(`… and ${lines.length - 20} more in report.md`);
+    for (const line of firstLines(lines, 20, "more in report.md")) output.say(visible(line));
   };
   const where = (line: number | null, column: number | null) =>
     line === null ? "" : ` (line ${line}, column ${column})`;
@@ -281,34 +272,34 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
   return { map: Object.fromEntries(map), leaveOut };
 }
 
-/** A service on which a migration is verified or priced. `close` removes the temporary folder. */
-interface VerificationTarget {
-  readonly show: Showrunner;
-  readonly isHosted: boolean;
-  readonly name: string;
-  readonly folder: string;
-  close(): Promise<void>;
-}
-
-/** Opens the service that the flags name. `families` must be an absolute path. */
-async function hostedTarget({ service, baseUrl, families }: Flags["migrate"]): Promise<VerificationTarget> {
-  const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
-  const mediaDir = join(folder, "media");
-  const show = await openShowrunner({ service, baseUrl, families, journal: createMemoryJournal(), mediaDir });
-  const close = async () => {
-    await show.close();
-    await rm(folder, { recursive: true, force: true });
-  };
-  return { show, isHosted: true, name: show.service.baseUrl, folder, close };
-}
-
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** Starts a local service. It offers the built-in models if `catalog` is null. */
-async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
-  const { startLocalService } = await loadLocalService();
+type VerificationTarget = Awaited<ReturnType<typeof openTarget>>;
+type Hosted = Pick<Flags["migrate"], "service" | "baseUrl">;
+
+/**
+ * Opens the service on which a migration is verified or priced: a hosted one, or a local one with the models of
+ * `catalog`, or else the built-in models. `close` removes the temporary folder.
+ */
+async function openTarget(hosted: Hosted | null, catalog: Catalog | null, families?: string) {
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
+  const local = hosted === null ? await startLocal(folder, catalog, families) : null;
+  const options = { ...(local === null ? hosted : { client: local.client }), families };
+  const show = await openShowrunner({ ...options, journal: createMemoryJournal(), mediaDir: join(folder, "media") });
+  const close = async () => {
+    await show.close();
+    await local?.client.close();
+    await local?.service.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const prices = catalog === null ? "its own models and prices" : "guessed prices";
+  const name = hosted === null ? `the local service (${prices})` : show.service.baseUrl;
+  return { show, isHosted: hosted !== null, name, folder, close };
+}
+
+async function startLocal(folder: string, catalog: Catalog | null, families: string | undefined) {
+  const { startLocalService } = await loadLocalService();
   const service = await startLocalService({
     dataDir: join(folder, "service"),
     renderer: "stub",
@@ -317,18 +308,7 @@ async function localTarget(catalog: Catalog | null, families?: string): Promise<
     ...(catalog !== null && { catalog: servable(catalog) }),
     ...(families !== undefined && { families }),
   });
-  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
-  const mediaDir = join(folder, "media");
-  const show = await openShowrunner({ client, families, journal: createMemoryJournal(), mediaDir });
-  const close = async () => {
-    await show.close();
-    await client.close();
-    await service.close();
-    await rm(folder, { recursive: true, force: true });
-  };
-  const prices =
-    catalog === null ? "the local service (its own models and prices)" : "the local service (guessed prices)";
-  return { show, isHosted: false, name: prices, folder, close };
+  return { service, client: createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey }) };
 }
 
 function servable(catalog: Catalog): readonly unknown[] {

@@ -6,6 +6,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { Flags, TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
+import { firstLines } from "../text/table.ts";
 import { kindOf } from "./named-file.ts";
 import { fieldAt, readItems, type Schema, setField, takesText, typeOf } from "./rows-file.ts";
 import { readTextFile } from "./table-file.ts";
@@ -100,11 +101,11 @@ async function readValue(name: string, path: string, { flags, io, schema }: Read
   const schemaOfItems = fieldAt(schema, path.split("."))?.items ?? {};
   const { items, mistakes } = await readItems(text, flags, schemaOfItems);
   if (mistakes.length === 0) return items;
-  const shown = mistakes.slice(0, MOST_FAULTS).map(({ line, column, message }) => {
-    return `\n  line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`;
+  const lines = mistakes.map(({ line, column, message }) => {
+    return `line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`;
   });
-  const more = mistakes.length > MOST_FAULTS ? `\n  and ${mistakes.length - MOST_FAULTS} more` : "";
-  throw wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
+  const shown = firstLines(lines, MOST_FAULTS).join("\n  ");
+  throw wrong(`${visible(file)} has mistakes:\n  ${shown}`, "correct the file and try again");
 }
 
 const MOST_FAULTS = 20;
@@ -140,6 +141,6 @@ async function assign(target: Record<string, unknown>, assignment: string, readi
   throw wrong(message, "set the whole value with :=");
 }
 
-function wrong(message: string, next: string, cause?: unknown): CliError {
-  return new CliError("INPUT_INVALID", message, { next, cause });
+function wrong(message: string, next: string): CliError {
+  return new CliError("INPUT_INVALID", message, { next });
 }

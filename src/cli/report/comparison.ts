@@ -6,6 +6,7 @@ import type { Pipeline, Quote, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
+import { firstLines } from "../text/table.ts";
 import { totalText } from "./price-table.ts";
 import { problemList } from "./warning-lines.ts";
 
@@ -39,12 +40,10 @@ export function comparisonLines({ against, diff, stale, ...price }: PlanComparis
   if (lines.length === 0 && stale.length === 0) return [`No differences from ${visible(against)}.`];
   const fresh = diff.unchanged.filter((path) => !stale.some((one) => one.path === path));
   const listed = new Set([...diff.changed.map(({ path }) => path), ...diff.added]);
-  const others = stale.flatMap(({ path, why }) => (why === null || listed.has(path) ? [] : [`  ${visible(why)}`]));
+  const others = stale.flatMap(({ path, why }) => (why === null || listed.has(path) ? [] : [visible(why)]));
   return [
     `Differences from ${visible(against)}:`,
-    ...lines.map((line) => `  ${line}`),
-    ...others.slice(0, 20),
-    ...(others.length > 20 ? [`  … and ${others.length - 20} more`] : []),
+    ...[...lines, ...firstLines(others, MOST_STEPS)].map((line) => `  ${line}`),
     `${fresh.length} unchanged; ${stale.length} to run, for ${totalText(price)}`,
   ];
 }
@@ -105,29 +104,23 @@ export function diffLines(diff: PlanDiff): readonly string[] {
     `~ ${visible(path)}`,
     ...fieldLines(fields).map((line) => `    ${line}`),
   ]);
+  const others = [
+    diff.added.map((path) => `+ ${visible(path)}`),
+    diff.removed.map((path) => `- ${visible(path)}`),
+    diff.renamed.map(({ from, to }) => `> ${visible(from)} is now ${visible(to)}`),
+  ];
   return [
-    ...capped(diff.added, (path) => `+ ${visible(path)}`),
-    ...capped(diff.removed, (path) => `- ${visible(path)}`),
-    ...capped(diff.renamed, ({ from, to }) => `> ${visible(from)} is now ${visible(to)}`),
+    ...others.flatMap((lines) => firstLines(lines, MOST_STEPS)),
     ...changed.slice(0, MOST_STEPS * 4),
     ...(changed.length > MOST_STEPS * 4 ? [`… ${diff.changed.length} changed steps in total`] : []),
   ];
 }
 
 export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
-  const lines = fields.map((change) => fieldText(change, LONGEST));
-  return lines.length <= MOST_FIELDS
-    ? lines
-    : [...lines.slice(0, MOST_FIELDS), `… and ${lines.length - MOST_FIELDS} more fields`];
-}
-
-export function fieldText({ field, before, after }: FieldChange, width: number): string {
-  return `${visible(field)}: ${changeWindow(value(before), value(after), width).join(" → ")}`;
-}
-
-function capped<T>(items: readonly T[], line: (item: T) => string): readonly string[] {
-  const lines = items.slice(0, MOST_STEPS).map(line);
-  return items.length > MOST_STEPS ? [...lines, `… and ${items.length - MOST_STEPS} more`] : lines;
+  const lines = fields.map(({ field, before, after }) => {
+    return `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;
+  });
+  return firstLines(lines, MOST_FIELDS, "more fields");
 }
 
 function value(json: unknown): string {

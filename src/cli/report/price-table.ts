@@ -3,21 +3,21 @@ import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars, openSteps, priceText } from "../../core/kit/money.ts";
 import type { Quote } from "../../index.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, table } from "../text/table.ts";
+import { type Column, counted, firstLines, table } from "../text/table.ts";
 
 const MOST_RISKS = 8;
 
 export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "forecastMs">): readonly string[] {
   // Outputs with a local copy are uploaded again for free, so they need no action.
-  const lost = risks.filter(({ heals }) => !heals);
+  const lost = risks.flatMap(({ heals, why }) => {
+    const text = `An output may expire before it is used: ${visible(why)}; that output would have to be generated and paid for again`;
+    return heals ? [] : [text];
+  });
   return [
     forecastMs === null
       ? "No time estimate yet: some models in the longest chain of steps have never run here"
       : `Expected to take about ${formatDuration(forecastMs)}`,
-    ...lost.slice(0, MOST_RISKS).map(({ why }) => {
-      return `An output may expire before it is used: ${visible(why)}; that output would have to be generated and paid for again`;
-    }),
-    ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may expire`] : []),
+    ...firstLines(lost, MOST_RISKS, "more that may expire"),
   ];
 }
 
@@ -36,7 +36,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const lines = [
     table(prices, columns, width),
     "",
-    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of the ${dollars(budgetMicros)} budget`}`,
+    `To rerun: ${counted(stale.length, "step")}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of the ${dollars(budgetMicros)} budget`}`,
   ];
   if (seeds.length > 0) {
     const replaced = seeds.map(({ step, before, after }) => `${visible(step)} ${before} → ${after}`);

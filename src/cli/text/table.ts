@@ -25,6 +25,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** Returns the first lines, and a line with the number of the others. */
+export function firstLines(lines: readonly string[], most: number, others = "more"): readonly string[] {
+  const rest = lines.length - most;
+  return rest > 0 ? [...lines.slice(0, most), `… and ${rest} ${others}`] : lines;
+}
+
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
