@@ -7,14 +7,13 @@ import { rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { hostProcess } from "../src/cli/host-process.ts";
-import { parseDollars } from "../src/cli/input/flag-values.ts";
 import { createOutput } from "../src/cli/io.ts";
 import { watchRun } from "../src/cli/live/watch.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
 import { formatDuration } from "../src/core/kit/duration.ts";
-import { dollars } from "../src/core/kit/money.ts";
+import { dollars, parseUsd } from "../src/core/kit/money.ts";
 import { ownVersion } from "../src/core/kit/own-version.ts";
 import { openShowrunner, type Quote, type RunDocument, type Showrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
@@ -141,7 +140,7 @@ function quoteCheck({ quote, report }: Act): [string, boolean] {
 }
 
 function microsOf(amount: string | null): number {
-  return amount === null ? 0 : (parseDollars(amount) ?? Number.NaN);
+  return amount === null ? 0 : (parseUsd(amount) ?? Number.NaN);
 }
 
 function rowOf(step: RunDocument["steps"][number], report: RunDocument): Row {

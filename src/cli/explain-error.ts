@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { redactUrls } from "../core/kit/clean-text.ts";
 import { own as ownEntry } from "../core/kit/lookup.ts";
@@ -264,26 +264,13 @@ function isUserFrame(line: string): boolean {
 
 /** Finds the source line of an unresolved import, because Node's error does not contain it. */
 export function importFrame(error: Error): string {
-  const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
+  const [, missing, importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;
-  const lines = readLines(file);
-  const at = lines.findIndex((line) => {
-    const named = [...line.matchAll(/["'`]([^"'`]+)["'`]/g)].map(([, specifier = ""]) => specifier);
-    return named.some((name) => packageOf(name) === missing || resolve(dirname(file), name) === missing);
-  });
+  if (missing === undefined || !existsSync(file)) return "";
+  const lines = readFileSync(file, "utf8").split("\n");
+  const name = basename(missing);
+  const at = lines.findIndex((line) => line.split(/["'`]/).some((part, index) => index > 0 && part.includes(name)));
   return at < 0 ? "" : indented([`${file}:${at + 1}`, lines[at]!.trim()]);
-}
-
-export function packageOf(specifier: string): string {
-  return /^(?:@[^/]*\/)?[^/]*/.exec(specifier)![0];
-}
-
-function readLines(file: string): readonly string[] {
-  try {
-    return readFileSync(file, "utf8").split("\n");
-  } catch {
-    return [];
-  }
 }
 
 function indented(lines: readonly string[]): string {

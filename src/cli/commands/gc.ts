@@ -47,18 +47,18 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<void> {
       output.say(`Kept ${visible(runId)}: ${why}`);
       output.next(next);
     }
-    const { runs, media, reusable } = report;
+    const { runs, media, reusable, handles } = report;
+    const removed = flags.dryRun ? "Would remove" : "Removed";
+    const lapsed = handles === 0 ? "" : `, and ${counted(handles, "expired upload handle")}`;
     output.say(
-      `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${formatBytes(media.sizeBytes)}${lapsed(report.handles)}.`,
+      `${removed} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${formatBytes(media.sizeBytes)}${lapsed}.`,
     );
     if (media.count > 0 && media.deletedAfterMs > 0)
       output.say(
         `So far, the media is only marked for deletion in the bucket; run gc again after ${formatDuration(media.deletedAfterMs)} to delete it.`,
       );
     if (report.leftovers > 0)
-      output.say(
-        `${flags.dryRun ? "Would remove" : "Removed"} ${counted(report.leftovers, "temporary file")} left by killed processes.`,
-      );
+      output.say(`${removed} ${counted(report.leftovers, "temporary file")} left by killed processes.`);
     if (reusable > 0)
       output.say(
         `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that no other run can provide for --reuse.`,
@@ -66,8 +66,4 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<void> {
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
       output.next(repeatedCommand({ args: context.args.filter((one) => one !== "--dry-run") }));
   });
-}
-
-function lapsed(handles: number): string {
-  return handles === 0 ? "" : `, and ${counted(handles, "expired upload handle")}`;
 }

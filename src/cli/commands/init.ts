@@ -8,7 +8,6 @@ import { shellWord } from "../../core/kit/value-text.ts";
 import type { Catalog, Showrunner } from "../../index.ts";
 import { type CliError, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { packageOf } from "../explain-error.ts";
 import { kindOf } from "../input/named-file.ts";
 import { whileWorking } from "../live/watch.ts";
 import type { Flags } from "../program/flags.ts";
@@ -123,7 +122,8 @@ export function filesOf(name: string) {
     const near = imported.filter((from) => from.startsWith(".")).map((from) => posix.join(posix.dirname(file), from));
     const assets = [...text.matchAll(/assets(?:\/|", ")([\w.-]+\w)/g)].map(([, asset]) => `assets/${asset}`);
     for (const path of [...near, ...assets]) if (!files.includes(path)) files.push(path);
-    for (const from of imported) if (!/^[.]|^node:|^showrunner|^zod$/.test(from)) packages.add(packageOf(from));
+    for (const from of imported)
+      if (!/^[.]|^node:|^showrunner|^zod$/.test(from)) packages.add(/^(?:@[^/]*\/)?[^/]*/.exec(from)![0]);
   }
   return { files, packages: [...packages].sort() };
 }

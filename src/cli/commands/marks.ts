@@ -114,18 +114,10 @@ function besideText({ run, step, models, matches }: ManifestBeside): string {
 
 const USAGE = "showrunner sign FILE --cert CHAIN.pem --key KEY.pem";
 
-interface Signed {
-  readonly file: string;
-  readonly signed: string;
-  readonly digitalSourceType: DigitalSourceType;
-  /** Whether models and ingredients come from the manifest next to the file. */
-  readonly fromManifest: boolean;
-}
-
 export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<void> {
   const pair = { certificate: await pem(io.cwd, "--cert", flags.cert), key: await pem(io.cwd, "--key", flags.key) };
   const targets = await targetsOf(io.cwd, files, flags.out);
-  const done: Signed[] = [];
+  const done = [];
   for (const [index, file] of files.entries()) {
     const [path, out] = [resolve(io.cwd, file), targets[index]!];
     try {

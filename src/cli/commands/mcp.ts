@@ -54,7 +54,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
       await served.close();
     } else await serveStdio(session, io.interrupt);
     if (!io.interrupt.aborted) {
-      await handOver(session, { context, flags: capped, codeBefore });
+      await handOver(session, context, capped, codeBefore);
       await session.idle();
     }
   });
@@ -91,16 +91,10 @@ async function codeOf(pipelines: readonly AgentPipeline[]): Promise<Code> {
   return new Map(await Promise.all(hashes));
 }
 
-interface Hosting {
-  readonly context: Context;
-  readonly flags: Flags["mcp"];
-  readonly codeBefore: Code;
-}
-
 /**
  * Hands unfinished runs over to separate processes, because agent hosts kill this process soon after they disconnect.
  */
-async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
+async function handOver(session: AgentSession, context: Context, flags: Flags["mcp"], codeBefore: Code): Promise<void> {
   const { io, output } = context;
   const folder = join(journalFolderOf(io, flags), "logs");
   for (const runId of session.driven) {
@@ -135,16 +129,13 @@ const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "f
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {
   const found = await pipelinesIn(await existingFolder(folder, context.io.cwd), context);
   if (found.length > 0) return found.map(({ pipeline, ...source }) => ({ name: pipeline.name, pipeline, source }));
-  throw new CliError("PIPELINE_NOT_FOUND", `No file in ${visible(folder)} exports a pipeline`, {
-    next: "pass the folder that contains your pipelines, such as: showrunner mcp pipelines",
-  });
+  throw new CliError("PIPELINE_NOT_FOUND", `No file in ${visible(folder)} exports a pipeline`, { next: FOLDER });
 }
+
+const FOLDER = "pass the folder that contains your pipelines, such as: showrunner mcp pipelines";
 
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
   if ((await kindOf(path)) === "folder") return path;
-  throw usageError(
-    `${visible(folder)} is not a folder`,
-    "pass the folder that contains your pipelines, such as: showrunner mcp pipelines",
-  );
+  throw usageError(`${visible(folder)} is not a folder`, FOLDER);
 }

@@ -148,28 +148,19 @@ export async function adopt(
 ): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {
-    if (step !== undefined && jobId !== undefined) return decide(show, context, { runId, step, jobId });
-    if (step !== undefined) return listOne(show, context, { runId, step });
+    if (step !== undefined && jobId !== undefined) return decide(show, context, runId, step, jobId);
+    if (step !== undefined) return listOne(show, context, runId, step);
     const open = await show.unresolved(runId);
-    if (open.length > 0 && !output.isJson && io.ask !== null) return walk(show, context, { runId, open });
+    if (open.length > 0 && !output.isJson && io.ask !== null) return walk(show, context, runId, open);
     output.printJson(toDocument(open));
-    if (open.length > 0) return listAll(context, { runId, open });
+    if (open.length > 0) return listAll(context, runId, open);
     output.say(`Run ${visible(runId)} has no unresolved steps.`);
     output.next(`showrunner show ${visible(runId)}`);
     return ExitCode.done;
   });
 }
 
-interface Open {
-  readonly runId: string;
-  readonly open: readonly UnresolvedStep[];
-}
-
-async function listOne(
-  show: Showrunner,
-  context: Context,
-  { runId, step }: { readonly runId: string; readonly step: string },
-): Promise<ExitCode> {
+async function listOne(show: Showrunner, context: Context, runId: string, step: string): Promise<ExitCode> {
   const { output } = context;
   const one = (await show.unresolved(runId)).find((open) => open.step === step);
   // If the step is not unresolved, the engine throws with the reason.
@@ -196,7 +187,7 @@ async function listOne(
   return ExitCode.unfinished;
 }
 
-function listAll(context: Context, { runId, open }: Open): ExitCode {
+function listAll(context: Context, runId: string, open: readonly UnresolvedStep[]): ExitCode {
   const { output } = context;
   for (const one of open) sayOpen(one, context);
   const [undecided] = open.filter(({ decided }) => decided === null);
@@ -208,7 +199,12 @@ function listAll(context: Context, { runId, open }: Open): ExitCode {
   return ExitCode.unfinished;
 }
 
-async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
+async function walk(
+  show: Showrunner,
+  context: Context,
+  runId: string,
+  open: readonly UnresolvedStep[],
+): Promise<ExitCode> {
   const { output } = context;
   let left = 0;
   for (const one of open.filter(({ decided }) => decided === null)) {
@@ -250,7 +246,9 @@ const LOSS = "The step will fail. If it did create a job, that job is paid for a
 async function decide(
   show: Showrunner,
   { output }: Context,
-  { runId, step, jobId }: { readonly runId: string; readonly step: string; readonly jobId: string },
+  runId: string,
+  step: string,
+  jobId: string,
 ): Promise<ExitCode> {
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);

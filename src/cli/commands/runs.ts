@@ -63,25 +63,21 @@ async function listing(
   { width, all }: { readonly width: number | undefined; readonly all: boolean },
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
-  const listed: Listed[] = [];
-  const between = new Map<number, string[]>();
-  const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
+  /** The runs in the table, and the lines between them. */
+  const entries: (Listed | string)[] = [];
   for (const [tag, members] of groups) {
     const isMember = members[0]!.tags[BATCH_TAG] !== undefined;
-    if (isMember) say(await batchText(show, members[0]!));
+    if (isMember) entries.push(await batchText(show, members[0]!));
     const shown = isMember && !all ? members.slice(0, MOST_ROWS) : members;
-    listed.push(...shown.map((row) => ({ row, isMember })));
+    entries.push(...shown.map((row) => ({ row, isMember })));
     if (shown.length < members.length)
-      say(`  … and ${members.length - shown.length} more: showrunner runs --tag ${shellWord(tag)}`);
+      entries.push(`  … and ${members.length - shown.length} more: showrunner runs --tag ${shellWord(tag)}`);
   }
-  const titles = runColumns(Date.now());
-  const filled = titles.filter(({ value }) => listed.some((one) => value(one) !== ""));
+  const listed = entries.filter((entry) => typeof entry !== "string");
+  const filled = runColumns(Date.now()).filter(({ value }) => listed.some((one) => value(one) !== ""));
   const [head, ...lines] = table(listed, filled, width).split("\n");
-  return [
-    head,
-    ...lines.flatMap((line, at) => [...(between.get(at) ?? []), line]),
-    ...(between.get(lines.length) ?? []),
-  ].join("\n");
+  const next = lines.values();
+  return [head, ...entries.map((entry) => (typeof entry === "string" ? entry : next.next().value))].join("\n");
 }
 
 function batchTag(tags: RunRow["tags"]): string {

@@ -6,14 +6,13 @@ import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import { usageError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { readNamed } from "../input/named-file.ts";
-import type { Io } from "../io.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
 export async function serve(context: Context, flags: Flags["serve"]): Promise<void> {
   const { io, output } = context;
-  const key = await readKey(io, flags, (text) => output.say(text));
+  const key = await readKey(context, flags);
   const families = familiesFileOf(io, flags);
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await loadLocalService();
@@ -33,14 +32,10 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<vo
   await service.close();
 }
 
-async function readKey(
-  { cwd, env }: Io,
-  { key, keyFile }: Flags["serve"],
-  warn: (text: string) => void,
-): Promise<string | undefined> {
-  if (keyFile !== undefined) return fromFile(resolve(cwd, keyFile));
-  if (key === undefined) return env.SHOWRUNNER_SERVE_KEY?.trim() || undefined;
-  warn(
+async function readKey({ io, output }: Context, { key, keyFile }: Flags["serve"]): Promise<string | undefined> {
+  if (keyFile !== undefined) return fromFile(resolve(io.cwd, keyFile));
+  if (key === undefined) return io.env.SHOWRUNNER_SERVE_KEY?.trim() || undefined;
+  output.say(
     "Every process on this machine can see a secret on the command line: use --key-file or SHOWRUNNER_SERVE_KEY instead.",
   );
   return key;

@@ -2,7 +2,7 @@ import { toDocument } from "../../core/kit/document.ts";
 import { formatCents, invoiced, parseMarkup } from "../../core/kit/invoice.ts";
 import { dollars, formatUsd } from "../../core/kit/money.ts";
 import { tagTexts } from "../../core/kit/tags.ts";
-import { type RunCharges, runCharges } from "../../core/view/index.ts";
+import { type RunCharges, type RunRow, runCharges } from "../../core/view/index.ts";
 import { type JournalStore, openJournal } from "../../index.ts";
 import { usageError } from "../cli-error.ts";
 import { type Context, journalOf } from "../context.ts";
@@ -58,7 +58,7 @@ function periodOf(month: string): Period {
 
 function document(
   { lines, costMicros, amount }: Statement,
-  asked: { readonly month: string; readonly tags: { readonly [key: string]: string }; readonly markup: string | null },
+  asked: { readonly month: string; readonly tags: RunRow["tags"]; readonly markup: string | null },
 ) {
   const of = (section: StatementLine["section"]) =>
     lines.filter((line) => line.section === section).map(({ section: _, ...line }) => line);
@@ -80,17 +80,10 @@ interface StatementLine {
 
 type Statement = Awaited<ReturnType<typeof statementOf>>;
 
-interface Source {
-  readonly run: string;
-  readonly pipeline: string;
-  readonly title: string;
-  readonly charges: RunCharges;
-}
-
 /** Collects a statement's lines. The total covers only the charged lines. */
 export async function statementOf(
   journal: JournalStore,
-  { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
+  { tags, period, markup }: { readonly tags: RunRow["tags"]; readonly period: Period; readonly markup: bigint },
 ) {
   const sources: Source[] = [];
   for (const { runId, pipeline, title } of (await journal.runs({ tags })).toReversed()) {
@@ -105,7 +98,11 @@ export async function statementOf(
     lines: [
       ...withAmounts("charged", charged, markup),
       ...(["unbilled", "disputed"] as const).flatMap((section) => {
-        const open = sources.flatMap((source) => openLines(source, source.charges[section]));
+        const open = sources.flatMap(({ charges, ...run }) =>
+          charges[section].map(({ step, amountMicros, why }) => {
+            return { ...run, step, text: reasons[why], costMicros: amountMicros };
+          }),
+        );
         return withAmounts(section, open, markup);
       }),
     ],
@@ -114,7 +111,10 @@ export async function statementOf(
   };
 }
 
-type RunTags = { readonly [key: string]: string };
+interface Source extends Pick<StatementLine, "run" | "pipeline" | "title"> {
+  readonly charges: RunCharges;
+}
+
 type Unpriced = Omit<StatementLine, "section" | "amount">;
 
 function withAmounts(
@@ -133,10 +133,6 @@ const reasons: Readonly<Record<RunCharges["unbilled"][number]["why"], string>> =
   impossible: "the service reports an impossible bill",
   answer: "the service did not answer a request; this is the maximum that the request can cost",
 };
-
-function openLines({ charges: _, ...run }: Source, open: RunCharges["unbilled"]): readonly Unpriced[] {
-  return open.map(({ step, amountMicros, why }) => ({ ...run, step, text: reasons[why], costMicros: amountMicros }));
-}
 
 function madeText(made: RunCharges["made"]): string {
   if (made.length === 0) return "a corrected bill, or no result";

@@ -25,22 +25,13 @@ export const values = {
   "key=value": withTag,
 } as const satisfies Readonly<Record<string, Parse>>;
 
-/** Checks an amount, and returns it without a dollar sign. */
 function amountOf(flag: string, text: string): string {
-  const amount = withoutSign(text);
+  const amount = text.trim().replace(/^\$/, "");
   if (parseUsd(amount) !== null) return amount;
   throw usageError(
     `${flag} ${visible(amount)} is not an amount of US dollars`,
     `write it as ${flag} 5 or ${flag} 2.50`,
   );
-}
-
-export function parseDollars(text: string): number | null {
-  return parseUsd(withoutSign(text));
-}
-
-function withoutSign(text: string): string {
-  return text.trim().replace(/^\$/, "");
 }
 
 function wholeNumber(flag: string, text: string, [least, most]: readonly [number, number], example: number): number {

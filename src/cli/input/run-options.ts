@@ -5,21 +5,14 @@ import { type Io, isAgreed } from "../io.ts";
 import type { Flags, ServiceFlags, TableFlags } from "../program/flags.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 
-type Misplaced = readonly [flag: string, given: unknown, next: string];
-
-function refuse(misplaced: readonly Misplaced[], where: string): void {
-  const found = misplaced.find(([, given]) => given !== undefined && given !== false);
-  if (found === undefined) return;
-  const [flag, , next] = found;
-  throw usageError(`${flag} has no effect ${where}`, next);
-}
-
-export function checkWorkerFlags({ engine, engineUrl, once }: Flags["worker"]): void {
-  if (engine === undefined || engine === "timers") {
-    return refuse([["--engine-url", engineUrl, "add --engine pg-boss"]], "without --engine pg-boss or restate");
+export function checkWorkerFlags({ engine = "timers", engineUrl, once }: Flags["worker"]): void {
+  if (engine === "timers" && engineUrl !== undefined) {
+    throw usageError("--engine-url has no effect without --engine pg-boss or restate", "add --engine pg-boss");
   }
-  const next = "omit --once and end the worker with SIGTERM, or use showrunner worker --once without --engine";
-  refuse([["--once", once, next]], "with --engine pg-boss or restate");
+  if (engine !== "timers" && once) {
+    const next = "omit --once and end the worker with SIGTERM, or use showrunner worker --once without --engine";
+    throw usageError("--once has no effect with --engine pg-boss or restate", next);
+  }
 }
 
 /**
@@ -29,32 +22,28 @@ export function checkWorkerFlags({ engine, engineUrl, once }: Flags["worker"]): 
 export function checkTableFlags(flags: Partial<Pick<Flags["run"], "each" | "i" | keyof TableFlags>>): void {
   const { each, encoding, delimiter, i = [] } = flags;
   if (i.some((field) => /^[^=:]+=@.+\.csv$/i.test(field))) return;
-  const ofDelimiter: Misplaced = ["--delimiter", delimiter, "omit --delimiter"];
-  if (each === undefined) refuse([ofDelimiter, ["--encoding", encoding, "omit --encoding"]], "without a table file");
-  else if (/\.(?:jsonl|ndjson)$/i.test(each)) refuse([ofDelimiter], "on JSON lines");
-}
-
-function checkEachFlags({ each, quote, onExisting }: Flags["run"]): void {
-  if (each === undefined) return;
-  if (quote !== undefined) {
-    const next = "omit --quote, and set the maximum cost of all rows with --budget USD";
-    throw usageError("--quote: a quote is for a single run, so it cannot be used with --each", next);
-  }
-  if (onExisting === "fail") {
-    const next = "omit --on-existing; to run the same rows again, give them new run ids with --id NAME";
-    throw usageError(
-      "--on-existing fail cannot be used with --each: if a row already has a run, --each continues it",
-      next,
-    );
-  }
+  const flag = delimiter !== undefined ? "--delimiter" : "--encoding";
+  if (each === undefined && (delimiter ?? encoding) !== undefined)
+    throw usageError(`${flag} has no effect without a table file`, `omit ${flag}`);
+  if (delimiter !== undefined && /\.(?:jsonl|ndjson)$/i.test(each ?? ""))
+    throw usageError("--delimiter has no effect on JSON lines", "omit --delimiter");
 }
 
 export function checkRunFlags(flags: Flags["run"]): void {
-  checkEachFlags(flags);
+  const { each, quote, onExisting, engine, waitForCap } = flags;
+  if (each !== undefined && quote !== undefined) {
+    const next = "omit --quote, and set the maximum cost of all rows with --budget USD";
+    throw usageError("--quote: a quote is for a single run, so it cannot be used with --each", next);
+  }
+  if (each !== undefined && onExisting === "fail") {
+    const problem = "--on-existing fail cannot be used with --each: if a row already has a run, --each continues it";
+    throw usageError(problem, "omit --on-existing; to run the same rows again, give them new run ids with --id NAME");
+  }
   checkTableFlags(flags);
-  if (flags.engine === undefined) return;
-  const next = "omit --wait-for-cap: workers continue on their own when the next day begins";
-  refuse([["--wait-for-cap", flags.waitForCap, next]], "with --engine");
+  if (engine !== undefined && waitForCap !== undefined) {
+    const next = "omit --wait-for-cap: workers continue on their own when the next day begins";
+    throw usageError("--wait-for-cap has no effect with --engine", next);
+  }
 }
 
 export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(

@@ -102,18 +102,14 @@ export async function whileWorking<T>(
   const end = work((progress) => {
     detail = progress;
   });
-  if (!canRedraw(io)) {
-    const firstLine = setTimeout(() => output.say(line()), firstLineMs);
-    const timer = setInterval(() => output.say(line()), lineMs);
-    return end.finally(() => {
-      clearTimeout(firstLine);
-      clearInterval(timer);
-    });
-  }
   const lines = redrawOn(io.stderr);
-  const timer = setInterval(() => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
+  const say = () => output.say(line());
+  const draw = () => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1));
+  const timers = canRedraw(io)
+    ? [setInterval(draw, frameMs)]
+    : [setTimeout(say, firstLineMs), setInterval(say, lineMs)];
   return end.finally(() => {
-    clearInterval(timer);
+    timers.forEach(clearInterval);
     lines.clear();
   });
 }

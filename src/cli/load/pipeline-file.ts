@@ -122,18 +122,8 @@ export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPip
   const { file, exportName } = await locate(spec, cwd);
   const { exports, pipelines } = await importPipelines(file, cwd);
   const [name, pipeline] = choose(pipelines, exportName, { exports, shown: visible(relative(cwd, file) || file) });
-  loads.set(file, { ...loads.get(file)!, isSound: true });
+  markSound(file);
   return { pipeline, file, exportName: name };
-}
-
-async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
-  const file = await existing(path, cwd);
-  const { pipelines } = await importPipelines(file, cwd);
-  loads.set(file, { ...loads.get(file)!, isSound: true });
-  return pipelines.flatMap(([exportName, pipeline], index) => {
-    const isFirst = pipelines.findIndex(([, other]) => other === pipeline) === index;
-    return isFirst ? [{ pipeline, file, exportName }] : [];
-  });
 }
 
 async function importPipelines(file: string, cwd: string) {
@@ -145,6 +135,10 @@ async function importPipelines(file: string, cwd: string) {
 }
 
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
+
+function markSound(file: string): void {
+  loads.set(file, { ...loads.get(file)!, isSound: true });
+}
 
 /**
  * Returns a number to add to the file's URL. Node caches modules by URL, so a new number makes it load the file again.
@@ -238,12 +232,15 @@ export async function pipelinesIn(folder: string, { io, output }: Context): Prom
   const found: LoadedPipeline[] = [];
   for (const { name } of files.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     try {
-      for (const loaded of await loadPipelines(join(path, name), io.cwd)) {
-        const taken = found.find(({ pipeline }) => pipeline.name === loaded.pipeline.name);
-        if (taken === undefined) found.push(loaded);
-        else
+      const file = join(path, name);
+      const { pipelines } = await importPipelines(file, io.cwd);
+      markSound(file);
+      for (const [exportName, pipeline] of pipelines) {
+        const taken = found.find((one) => one.pipeline.name === pipeline.name);
+        if (taken === undefined) found.push({ pipeline, file, exportName });
+        else if (taken.pipeline !== pipeline)
           output.say(
-            `Skipped ${visible(`${name}#${loaded.exportName}`)}: ${visible(relative(path, taken.file))} already has a pipeline named ${visible(loaded.pipeline.name)}`,
+            `Skipped ${visible(`${name}#${exportName}`)}: ${visible(relative(path, taken.file))} already has a pipeline named ${visible(pipeline.name)}`,
           );
       }
     } catch (error) {
