@@ -219,7 +219,9 @@ describe("showrunner run --each", () => {
     const short = await each("--budget", "0.07", "--at-once", "4");
     expect(short.code, short.stderr).toBe(3);
     expect(short.stderr).toContain("3 succeeded, 2 waiting");
-    expect(short.stderr).toContain("cost 0.02 USD, but earlier rows have spent or reserved 0.06 USD of the budget of 0.07 USD");
+    expect(short.stderr).toContain(
+      "cost 0.02 USD, but earlier rows have spent or reserved 0.06 USD of the budget of 0.07 USD",
+    );
     expect((await jobsCreated()) - before).toBe(3);
     expect((await each("--budget", "0.1")).code).toBe(0);
     expect((await jobsCreated()) - before).toBe(5);
