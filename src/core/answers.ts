@@ -104,7 +104,7 @@ const again = "the request is sent again with the same key";
 const resent = `${again} until it is acknowledged`;
 const sameKey = "the next request counts as the same attempt and uses the same key";
 
-const withdrawn = `no job was created; ${again}, or withdrawn if the run pauses`;
+const withdrawn = `no job was created; ${again}; if the run pauses, the request is withdrawn`;
 const chatFailed = "the request failed at no cost";
 const onResume = "it is sent again on resume";
 const billOpen = "the job has ended; its cost is polled for two minutes and on resume";
@@ -156,7 +156,7 @@ export const verdicts = {
     meaning: "unknown",
     hold: "unconfirmed",
     pause: "unanswered",
-    job: "the request may have been charged; it is sent once more; if there is still no answer, a person decides",
+    job: "the request may have been charged; it is sent once more; if there is still no response, someone must decide how to proceed",
   },
   "chat misdirected": {
     ...misdirected,

@@ -10,7 +10,7 @@ export interface Body {
   readonly type: V2Type;
   readonly value: JsonRecord;
   readonly fieldReport: FieldReport;
-  /** Prefix of the names of the body's steps. */
+  /** Prefix of the step names. */
   readonly name: string;
 }
 
@@ -43,7 +43,7 @@ export interface Variation {
 
 export interface ConvertedBody {
   readonly jobs: readonly ConvertedJob[];
-  /** Steps that produce the outputs of v2, one for each variation. */
+  /** Steps whose results replace the outputs that v2 made, one for each variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

@@ -18,7 +18,7 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input that the user supplies when the pipeline is run. `why` says where it comes from in v2. Only files have
+ * An input that the user supplies when the pipeline is run. `why` describes its origin in v2. Only files have
  * `limits`.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;

@@ -16,7 +16,7 @@ import { type StudioOptions, startTestService, type TestService } from "./surrou
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
   /** Makes the decisions that the run needs from a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
-  /** Kills only at every n-th boundary, which is a journal commit or a request. Default 1. */
+  /** Kills only at every n-th boundary. Journal commits and requests are boundaries. Default 1. */
   readonly every?: number | undefined;
   /** Kills only at the boundary with this number, as given in a failure message. The first boundary is 1. */
   readonly at?: number | undefined;
@@ -89,7 +89,7 @@ function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
   throw new AssertionError({
-    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that cannot be looked up at the provider or repeated safely, so after a kill someone has to find out what happened. Use steps that can be repeated, or choose other boundaries with { every } or { at }.`,
+    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that cannot be looked up at the provider or repeated safely, so after a kill, a person must check what happened. Use steps that can be repeated, or choose other boundaries with { every } or { at }.`,
     actual: "unresolved",
     expected: "succeeded",
   });

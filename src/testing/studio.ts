@@ -156,7 +156,7 @@ async function settled(network: CrashInjector): Promise<void> {
 async function assertWithinBudget(journal: JournalStore, runId: string, budget?: string): Promise<void> {
   const given = budget === undefined ? null : parseUsd(budget);
   if (budget !== undefined && given === null) {
-    throw new TypeError(`budget: ${JSON.stringify(budget)} is not an amount in dollars, such as "5" or "0.25".`);
+    throw new TypeError(`budget: ${JSON.stringify(budget)} is not an amount in dollars; write it like "5" or "0.25".`);
   }
   const folded = new FoldedRun();
   for (const stored of await journal.read(runId)) {

@@ -2,7 +2,7 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 5 of 6 bodies, 5 jobs. report.md lists the outcome of every field. */
+/** Migrated from v2: 5 of 6 bodies into 5 jobs. report.md lists the outcome of every field. */
 export default pipeline("storyboard-lines", {
   input: z.object({
     // v2 calls it 22222222-bbbb-4b2b-8b2b-000000000009; first used by line 5, video_id

@@ -131,7 +131,7 @@ export interface CapTerms {
 /** How much more the run may reserve under shared limits and the wallet's balance. */
 export type Headroom =
   | LimitHeadroom
-  /** The amount is unknown until `askAgainAt`, because the balance is outdated or could not be read. */
+  /** The headroom cannot be determined before `askAgainAt`, because the balance is stale or could not be read. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =

@@ -10,7 +10,7 @@ export interface Engine {
   readonly isOfProcess?: true;
   /**
    * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due in
-   * the run. Several wakes of a run are merged into the earliest. A wake during a slice leads to another slice. If the
+   * the run. If a run has several pending wakes, only the earliest is kept. A wake that arrives during a slice schedules another slice. If the
    * engine stores its work, the promise resolves only once the wake is stored.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
@@ -39,7 +39,7 @@ export interface WakeOptions {
   readonly priority?: number | undefined;
 }
 
-/** A worker's handlers for the work that its engine gives it. */
+/** A worker's functions that the engine calls to execute work. */
 export interface EngineHandlers {
   /**
    * Executes one slice of a run: does everything that is due. Returns when to wake the run again, in epoch

@@ -60,7 +60,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
 }
 
 function newsOf({ event, topOffFailure }: AccountEvent): string {
-  if (topOffFailure === null) return `The service sent the event ${event}, which this version does not know.`;
+  if (topOffFailure === null)
+    return `The service sent the event ${event}, which this version of Showrunner does not support.`;
   const { reason, amountAttemptedMicros, balanceMicros } = topOffFailure;
   const [amount, balance] = [amountAttemptedMicros, balanceMicros].map(formatUsd);
   return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} is left. Runs pause when this amount is spent: add funds or update the payment method in the service's console.`;

@@ -28,7 +28,7 @@ export interface WorkerOptions {
   readonly webhooks?: boolean | undefined;
   /** See {@link SliceOptions.waitForFundsMs}. */
   readonly waitForFundsMs?: number | undefined;
-  /** How often to search the journal for runs whose wake was lost, in milliseconds. Default 5,000. */
+  /** How often to search the journal for runs that are due but were not woken, in milliseconds. Default 5,000. */
   readonly sweepEveryMs?: number | undefined;
   /** Called with the result of each slice. */
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["engine"]["slice"]>>) => void) | undefined;
@@ -63,8 +63,8 @@ const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
 /**
- * How far ahead a worker looks for due runs on startup. Such runs may be waiting for local work that was lost when
- * another process died.
+ * On startup, a worker also takes runs that become due within this time, because they may be waiting for local work
+ * that was lost when another process died.
  */
 const ORPHANED_MS = 15 * 60_000;
 
@@ -79,7 +79,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const orphans = new Set(
     engine.isOfProcess ? await show.engine.dueRuns({ lateMs: -ORPHANED_MS, limit: MOST_AT_ONCE }) : [],
   );
-  /** Ids of the runs that this process has taken and that still have something to do. */
+  /** Ids of the runs that this process has taken and that still have work to do. */
   const open = new Set<string>();
   const failed = new Map<string, number>();
   const fail = (runId: string) => {

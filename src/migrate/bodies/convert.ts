@@ -114,7 +114,7 @@ function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): 
     fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} determines the model` });
   if (named === undefined) {
     if (by === "only") return;
-    const why = `v2 chose the model itself; ${view.id} is used for now; confirm it, or choose another model`;
+    const why = `v2 chose the model itself; ${view.id} is used for now: confirm that model or choose another`;
     return fieldReport.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
   }
   if (isSure) {
@@ -124,7 +124,7 @@ function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): 
   const unnamed = isUuid(named.value) ? "v3 does not use v2 model ids" : "no v3 model has this name";
   const why =
     by === "similar"
-      ? `${view.id} is the most similar suitable model${because}; confirm it, or choose another model`
+      ? `${view.id} is the closest suitable model${because}; confirm it, or choose another model`
       : `${unnamed}${because}; the most suitable model, ${view.id}, is used for now; confirm it, or choose another model`;
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
@@ -245,7 +245,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
     const reasons = problems.map(problemText).join("; ");
-    const why = `${choice.view.id} cannot generate this speech: ${reasons}; it is left out for now`;
+    const why = `${choice.view.id} cannot generate this speech: ${reasons}; the speech is left out for now`;
     body.fieldReport.revoke(path, { why, choices: ["leave it out", "correct the speech in the v2 body"] });
     return null;
   }

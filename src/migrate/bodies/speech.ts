@@ -75,8 +75,8 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
 }
 
 /**
- * Fills in the voice, if the model accepts one: the step that clones it, the voice that the option `map` gives for it,
- * or the same id if it is already a v3 voice. Otherwise, a person must choose a voice.
+ * Fills in the voice if the model accepts one. A v2 voice is replaced by the step that clones it or by its entry in the
+ * option `map`; a v3 voice id is kept. Otherwise, a person must choose a voice.
  */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;

@@ -32,7 +32,7 @@ function fillShots(job: Job): number | null {
     if (shots?.problem) {
       const choices = [
         "generate one scene from text_prompt",
-        "shorten or join the shots in the source",
+        "shorten or join the shots in the generated code",
         "split them into several jobs",
       ];
       job.decide(at("multi_prompt"), `${shots.problem}; only text_prompt is used for now`, choices);
@@ -86,7 +86,7 @@ function readShots(job: Job): Shots | null {
     const path = at("multi_prompt", index);
     const text = String(given(job.body, ...path, "prompt"));
     const length = given(job.body, ...path, "duration_ms");
-    if (isTemplate(length)) return none("the flow fills in the duration of a shot");
+    if (isTemplate(length)) return none("the flow fills in the duration of a shot only at run time");
     const fitted = duration === undefined ? null : coerce(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1}: ${fitted.why}`);
     const words = coerce(prompt, text);

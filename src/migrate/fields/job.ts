@@ -158,6 +158,6 @@ export class Job {
 
   #filledByFlow(path: JsonPath, { name }: FieldView): void {
     const why = `the flow fills in this value at run time, but ${name} must be known when the source code is generated`;
-    this.decide(path, why, [`leave ${name} out`, `set ${name} to a value in the source`]);
+    this.decide(path, why, [`leave ${name} out`, `set ${name} to a fixed value in the source code`]);
   }
 }

@@ -23,7 +23,7 @@ interface EstimateOptions {
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 
-/** Adds the price of each job to the migration report. No job is run. */
+/** Adds the price of each job to the migration report. Runs no jobs. */
 export async function estimateMigration(
   migration: Migration,
   quoter: Pick<Showrunner, "quote">,

@@ -104,7 +104,7 @@ function badLine(bytes: Buffer): number {
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** The `answer.key` of each decision to leave out a medium, prompt, shot or voice. */
+  /** Keys of the answers that accept the loss of a medium, prompt, shot or voice. */
   readonly leaveOut: readonly string[];
 }
 

@@ -26,7 +26,7 @@ const INTRODUCTION =
 
 const HOW_TO_DECIDE =
   "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
-  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again: it asks you if it runs in a terminal, and `--map V2-NAME=V3-ID` sets a model or voice; " +
+  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again: in a terminal, it asks you, and `--map V2-NAME=V3-ID` sets a model or voice; " +
   "the answers are kept in `migrate.decisions.json`. Make all other decisions in `pipeline.ts`.";
 
 const LEGEND =
@@ -129,7 +129,7 @@ const CREDITS =
 
 function price({ price: found, steps }: MigrationReport): string {
   if (steps.length === 0) return "";
-  if (found === null) return `The price was not estimated, because no service was asked for a quote. ${CREDITS}`;
+  if (found === null) return `The price was not estimated, because no quote was requested from a service. ${CREDITS}`;
   const { min, max, service, why } = found;
   const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
   const note = why === null ? "" : ` (${escaped(why)})`;

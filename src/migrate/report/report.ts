@@ -171,7 +171,7 @@ export interface PriceReport {
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Maximum total price, which is `min` if the price of every job is known. Otherwise null. */
+  /** Maximum total price. Equals `min` if every job has a known price; otherwise null. */
   readonly max: string | null;
   readonly why: string | null;
 }

@@ -194,7 +194,7 @@ describe("where a voice was cloned, a manifest", () => {
     await world.run(avatar(), { sample: wav(world) });
     const manifest = manifestAt(world.outDir, "speech.png.json");
     expect(manifest.voice_consent).toEqual({
-      note: "A voice in this file was cloned, but the speaker's consent is not stated for voice.",
+      note: "This file contains cloned voices, but the speaker's consent is not recorded for voice.",
       voices: [{ step: "voice", voice_id: expect.stringMatching(/^voice_/), statement: null }],
     });
     expect(manifest.input).toEqual({ sample: { file: "speaker at home.wav", kind: "audio" } });

@@ -124,7 +124,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly pause: "unreachable";
     readonly retried: true;
-    readonly job: "no job was created; the request is sent again with the same key, or withdrawn if the run pauses";
+    readonly job: "no job was created; the request is sent again with the same key; if the run pauses, the request is withdrawn";
     readonly hold: "released";
   };
   readonly "not sent, misdirected": {
@@ -132,7 +132,7 @@ declare const verdicts: {
     readonly retried: true;
     readonly meaning: "not the service's";
     readonly pause: "misdirected";
-    readonly job: "no job was created; the request is sent again with the same key, or withdrawn if the run pauses";
+    readonly job: "no job was created; the request is sent again with the same key; if the run pauses, the request is withdrawn";
     readonly hold: "released";
   };
   readonly open: {
@@ -205,7 +205,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly hold: "unconfirmed";
     readonly pause: "unanswered";
-    readonly job: "the request may have been charged; it is sent once more; if there is still no answer, a person decides";
+    readonly job: "the request may have been charged; it is sent once more; if there is still no response, someone must decide how to proceed";
   };
   readonly "chat misdirected": {
     readonly step: "continues";

@@ -235,7 +235,7 @@ function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice
   const note =
     withoutConsent.length === 0
       ? "A voice in this file was cloned. The pipeline states that the speaker consented, which has not been verified."
-      : `A voice in this file was cloned, but the speaker's consent is not stated for ${withoutConsent.join(", ")}.`;
+      : `This file contains cloned voices, but the speaker's consent is not recorded for ${withoutConsent.join(", ")}.`;
   return { note, voices };
 }
 

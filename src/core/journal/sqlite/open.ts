@@ -132,7 +132,7 @@ function prepareFile(path: string): boolean {
   } catch (cause) {
     throw folderError(
       path,
-      "does not allow creating a file with the journal's name (there may be a broken link with that name)",
+      "cannot hold a file with the journal's name (there may be a broken symbolic link with that name)",
       cause,
     );
   }
