@@ -25,7 +25,8 @@ export interface KeyOption {
 }
 
 /**
- * How the service estimates a job of unknown cost: as null, as zero, without a cost, or with 400 FAILED_PRECONDITION.
+ * What the service returns when it estimates a job of unknown cost: a cost of null, a cost of zero, no cost field, or
+ * 400 FAILED_PRECONDITION.
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
@@ -146,7 +147,7 @@ function normalKey(option: string | KeyOption): NormalKey {
     throw wrong(`The secret of key ${key.keyId} is empty or contains spaces.`);
   const unknown = key.scopes?.find((scope) => !isScope(scope));
   if (unknown !== undefined)
-    throw wrong(`Key ${key.keyId} has the unknown scope ${unknown}. Scopes: ${SCOPES.join(", ")}.`);
+    throw wrong(`Key ${key.keyId} has the unknown scope ${unknown}. Use: ${SCOPES.join(", ")}.`);
   return {
     keyId: key.keyId,
     secret: key.secret,

@@ -14,7 +14,7 @@ import { type JsonSchema, type ModelDefinition, type ModelState, OUTPUT_SCHEMA }
 const localPart = z.strictObject({
   /** Dollars per job. Default: the family's price, or else an estimate from modality and input. */
   price_usd: z.number().min(0).optional(),
-  /** Set if the price of a job is not known in advance. States why. */
+  /** The reason why the price of a job is not known in advance. Omitted if the price is known. */
   unquotable: z.string().optional(),
   /** Retires the model: requests for it get 410 GONE. The value is the id of the successor, or null. */
   replaced_by: z.string().nullable().optional(),

@@ -32,7 +32,7 @@ export interface ClockControl extends Clock {
   readonly factor: number;
   /** Follows the machine's clock from now on, without undoing earlier advances. */
   real(): void;
-  /** Runs `factor` times as fast as the machine's clock. */
+  /** Makes the clock run `factor` times as fast as the machine's clock. */
   scaled(factor: number): void;
   /** Stops the clock, so that it moves only when it is advanced. */
   manual(): void;

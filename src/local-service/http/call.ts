@@ -64,7 +64,7 @@ export interface Endpoint {
   /** True if the credential is optional. A credential that is sent is still verified. */
   readonly isOpen?: true;
   readonly maxBodyBytes?: number;
-  /** Set if the endpoint's error responses are converted with `asChatError`. */
+  /** True if the endpoint's error responses are converted with `asChatError`. */
   readonly hasChatErrors?: true;
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;

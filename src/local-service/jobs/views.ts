@@ -23,10 +23,7 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
-/**
- * Returns the job's cost if it is visible. A chat has no cost until it ends. Until then, its maximum price is only
- * reserved.
- */
+/** Returns the job's cost, or no fields while the cost is hidden. A chat's cost is known only once the chat ends. */
 function costOf(job: JobRow, now: number) {
   if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };

@@ -36,7 +36,7 @@ function measures({ width, height, durationMs }: FoundMedia): Measure[] {
     [durationMs, "min_duration_ms", "max_duration_ms", "ms long"],
     [sides && Math.min(...sides), "min_dimension_px", "", "px on its shorter side"],
     [sides && Math.max(...sides), "", "max_dimension_px", "px on its longer side"],
-    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "times as wide as it is high"],
+    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "times as wide as it is tall"],
   ];
 }
 

@@ -13,7 +13,7 @@ export interface MediaFile {
   readonly height: number | null;
   /** Duration in milliseconds. Null for a still image. */
   readonly durationMs: number | null;
-  /** True if this service drew the image, and so wrote the prompt on it at the lower left. */
+  /** True if this service drew the image. Such an image shows its prompt at the lower left. */
   readonly isCaptioned?: boolean;
 }
 

@@ -23,7 +23,7 @@ export function newGate(): DecodeGate {
   return new Int32Array(new SharedArrayBuffer(8));
 }
 
-/** Runs `work` while counting it in the gate. If the thread is closing, the returned promise never settles. */
+/** Runs `work` and counts it as pending in the gate. If the thread is closing, the returned promise never settles. */
 export async function passGate<T>(gate: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(gate, PENDING, 1);
   try {
@@ -133,7 +133,7 @@ export class WorkerPool {
       const { timeLimitMs } = waiting.options;
       if (timeLimitMs === undefined) continue;
       waiting.timer = setTimeout(
-        () => this.#abort(waiting, `the work took longer than ${timeLimitMs} ms`),
+        () => this.#abort(waiting, `the renderer took longer than ${timeLimitMs} ms`),
         timeLimitMs,
       );
     }

@@ -180,7 +180,9 @@ export interface IdempotencyRow {
   readonly ack: string;
 }
 
-/** Version of the database schema. Increment this with every change that older code cannot read. */
+/**
+ * Version of the database schema. Increment this with every change that makes the database unreadable for older code.
+ */
 export const SCHEMA_VERSION = 1;
 
 /**

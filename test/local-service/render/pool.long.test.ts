@@ -38,7 +38,7 @@ describe("the pool of render workers", () => {
     const slow = pool.run({ ...task, tempPath: path("slow.part") }, { timeLimitMs: UNDER_WAY_MS });
     await writeFile(path("words.txt"), "words");
     const waiting = pool.run({ type: "probe", path: path("words.txt") });
-    const message = "rendering was stopped: the work took longer than 1000 ms";
+    const message = "rendering was stopped: the renderer took longer than 1000 ms";
     await expect(slow).rejects.toMatchObject({ code: "RENDER_ABORTED", message });
     expect(await waiting).toMatchObject({ ok: false, reason: expect.stringMatching(/accepted format/) });
     await pool.close();

@@ -24,7 +24,7 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
   return smoothed(levels);
 }
 
-/** Estimates loudness from the size of encoded packets, because quiet packets are small. */
+/** Estimates loudness from the size of the encoded packets, which are smaller for quiet sound. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
   const sizes = sound.packets.map((packet) => packet.byteLength);
   const least = Math.min(...sizes);
