@@ -77,7 +77,7 @@ test("options that cannot be used are refused with the place and what is possibl
   const told = await Promise.all(
     tries.map((options) => startLocalService(options).catch((error: Error) => error.message)),
   );
-  expect(told[0]).toMatch(/^Key k has the unknown scope jobs:fly\. Scopes: .*jobs:read/);
+  expect(told[0]).toMatch(/^Key k has the unknown scope jobs:fly\. Use: .*jobs:read/);
   expect(told[1]).toMatch(/^The faults are invalid: /);
   expect(told[2]).toMatch(/^The faults are invalid at rules\.0\.kind: /);
 });

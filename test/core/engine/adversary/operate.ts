@@ -126,8 +126,10 @@ export async function change(
   if (isDriven(real)) await drive(real);
   const edit = edited === null ? {} : { edit: { [edited]: { prompt: words } }, everywhere: true };
   const pipeline = edited === null ? renamed : code;
-  if (edited !== null && real.frozen.length === 0 && (await isOtherPrompt(world, edited, words))) {
-    world.beginsToChange(edited);
+  if (edited !== null && real.frozen.length === 0) {
+    // A prompt that the step already has ends a change that was asked for earlier, and refused.
+    if (await isOtherPrompt(world, edited, words)) world.beginsToChange(edited);
+    else if (world.changing?.step === edited) world.changing = null;
   }
   await drive(real, { dieIn, pauseIn, options: { pipeline, acceptChanges: true, ...edit } });
 }
