@@ -124,7 +124,9 @@ export const renderBody = z.object({
   kind: z.enum(["image", "video", "speech"]),
   index: z.int().min(0).max(100),
   seed: z.int().min(0),
-  input: z.record(z.string(), z.unknown()).describe("Input of the renderer: prompt, text, aspect_ratio, duration_ms …"),
+  input: z
+    .record(z.string(), z.unknown())
+    .describe("Input for the renderer, such as prompt, text, aspect_ratio and duration_ms"),
 });
 
 export const clockBody = z.strictObject({

@@ -112,7 +112,7 @@ function typeOf(body: JsonRecord): V2Type | BodyMistake {
   if (type === undefined)
     return { code: "required", path: [], message: `has no type, so it is not a v2 body; ${known}` };
   const shown = typeof type === "string" ? JSON.stringify(type) : kindOf(type);
-  return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
+  return { code: "unknown-type", path: ["type"], message: `${shown} is not a v2 body type; ${known}` };
 }
 
 function mistakesIn(body: JsonRecord, type: V2Type): readonly BodyMistake[] {

@@ -31,7 +31,7 @@ test("a run whose service came back on another port is refused with the flag tha
   expect(refused.stderr).toContain("showrunner resume x --account-moved");
   const elsewhere = await cli(["resume", "x", "--account-moved"], { cwd, env: stranger.env });
   expect(elsewhere.code, elsewhere.stderr).toBe(2);
-  expect(elsewhere.stderr).toContain("cannot find any job");
+  expect(elsewhere.stderr).toContain("has no access to the jobs");
   const both = await cli(["resume", "x", "--account-moved", "--rerun", "bell"], options);
   expect(both.code).toBe(2);
   expect(both.stderr).toContain("--account-moved cannot be combined with changes to the run; use it first, on its own");

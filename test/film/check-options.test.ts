@@ -63,7 +63,7 @@ test.each([
   ["overlay", { endCard: { picture, seconds: 0.2 } }, "must be shorter than the card's time on screen (0.2 s)"],
   ["caption", { lines: "A.", letters: 0 }, "letters is 0"],
   ["caption", { lines: "A.", style: { size: 40 } }, "size is 40; use a number (fraction of the shorter side)"],
-  ["caption", { lines: ["A."] }, "`lines` is a list of strings; use one string"],
+  ["caption", { lines: ["A."] }, "`lines` must not be a list of strings; use one string"],
   ["caption", { lines: [{ text: "A.", at: -1 }] }, "s: lines: at is -1"],
 ] as const)("%s %j is refused while the pipeline is built", (kind, options, message) => {
   const add = {

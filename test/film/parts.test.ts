@@ -114,7 +114,7 @@ test("a picture of a few bytes that would be drawn at any size is refused", () =
   for (const fit of ["crop", "blur"] as const)
     expect(() =>
       fitFilter({ width: 2, height: 80_000, turn: 1, isInterlaced: false, colors }, frame, { fit, label: "x" }),
-    ).toThrow("crop it first");
+    ).toThrow("crop the image first");
 });
 
 test("rates are those of players", () => {

@@ -108,7 +108,7 @@ describe("an exported flow", () => {
       {
         at: 'node "Bad"',
         line: 1,
-        message: "line 1, column 10 of its body is not valid JSON: Unexpected token 'i'",
+        message: "its body is not valid JSON at line 1, column 10: Unexpected token 'i'",
       },
     ]);
   });

@@ -101,7 +101,7 @@ describe("bad bodies beside good ones", () => {
       "audio_isolation, image_upscale, video_upscale, video_to_video, motion_control";
     expect(said(found)).toEqual([
       "body 2 6:3 text_prompt is required",
-      `body 3 10:13 "sculpture" is not a type of v2 body; ${types}`,
+      `body 3 10:13 "sculpture" is not a v2 body type; ${types}`,
       "body 4 15:20 text_prompt must be text, not the number 3",
       "body 4 16:13 seed must be a whole number, not the number 1.5",
       "body 5 25:26 generated_video_inputs.multi_prompt[0].duration_ms is 100; v2 accepts 3000 to 15000",

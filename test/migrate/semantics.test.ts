@@ -309,7 +309,7 @@ describe("values", () => {
     });
     expect(field("generated_video_inputs.text_prompt")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("but not both"),
+      why: expect.stringContaining("v3 accepts either a prompt or shots"),
     });
     expect(field("generated_video_inputs.duration_ms")).toMatchObject({
       value: 5000,

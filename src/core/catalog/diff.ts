@@ -129,7 +129,7 @@ function compareField(name: string, was: Field, is: Field, say: Say): void {
   if (was.takes !== is.takes) say(name, true, `type changed from ${was.takes} to ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
   if (was.preset !== is.preset)
-    say(name, true, `its default changed from ${was.preset ?? "none"} to ${is.preset ?? "none"}`);
+    say(name, true, `default changed from ${was.preset ?? "none"} to ${is.preset ?? "none"}`);
   const missing = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
   const fresh = (is.values ?? []).filter((value) => was.values !== null && !was.values.includes(value));
   if (missing.length > 0) say(name, true, `no longer accepts ${missing.join(", ")}`);

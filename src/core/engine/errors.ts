@@ -124,7 +124,9 @@ export class RunDiffersError extends ShowrunnerError {
   constructor(runId: string, differences: readonly string[], next: string) {
     const shown = differences.slice(0, 8).map((line) => `\n  ${line}`);
     const more = differences.length > 8 ? `\n  … and ${differences.length - 8} more` : "";
-    super(`Run "${runId}" exists with a different plan or options; nothing was submitted:${shown.join("")}${more}`);
+    super(
+      `Nothing was submitted. Run "${runId}" already exists with a different plan or options:${shown.join("")}${more}`,
+    );
     this.runId = runId;
     this.differences = differences;
     this.next = next;

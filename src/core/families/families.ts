@@ -124,7 +124,7 @@ function partsOf({ version, mode, tiers }: ModelName): number {
 const ONE_PROMPT: FamilyRule = {
   kind: "one_of",
   fields: ["prompt", "multi_prompt"],
-  message: "a video has either one prompt or a list of shots; give just one of them",
+  message: "a video takes either a prompt or a list of shots; give one of the two, not both",
 };
 
 const SHOTS_FIT: FamilyRule = {

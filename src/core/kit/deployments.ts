@@ -82,7 +82,7 @@ function addressOf([nameSetting, name]: Setting, [urlSetting, url]: Setting): st
   if (!url || sameAddress(url, baseUrl)) return baseUrl;
   return {
     setting: nameSetting,
-    problem: `selects ${baseUrl}, but ${urlSetting} selects another service; remove one of them.`,
+    problem: `selects ${baseUrl}, but ${urlSetting} selects another service; remove one of the two settings.`,
   };
 }
 

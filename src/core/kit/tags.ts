@@ -49,7 +49,11 @@ export function parseTag(
   { anyValue = false } = {},
 ): { readonly key: string; readonly value: string } {
   const at = text.indexOf("=");
-  if (at < 0) throw new InvalidOptionError(option, `${JSON.stringify(text)} is not a tag; write it like team=video.`);
+  if (at < 0)
+    throw new InvalidOptionError(
+      option,
+      `${JSON.stringify(text)} is not a tag; write tags as key=value, such as team=video.`,
+    );
   const [key, value] = [text.slice(0, at), text.slice(at + 1)];
   if (!anyValue || value !== ANY_VALUE) checkTag(key, value, option);
   else if (!KEY.test(key)) throw badKey(key, option);

@@ -297,7 +297,7 @@ function bindReturned(
     report(
       "expand-yields",
       field,
-      `${given.$ref.step} yields ${outcome}, but the step declares yields: "${step.yields}"`,
+      `${given.$ref.step} yields ${outcome}, but the expand step declares yields: "${step.yields}"`,
     );
   }
   return bound;

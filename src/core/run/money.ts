@@ -299,7 +299,7 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const more = asks.length > MOST_NAMED ? `, and ${asks.length - MOST_NAMED} more (${formatUsd(sum)} USD in all)` : "";
   const requiredMicros = limitMicros + sum;
   const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
-  const asked = `${named.join(", ")}${more}: the price was unknown when quote ${agreed!.quote} was accepted, so the accepted total of ${formatUsd(limitMicros)} USD does not include it.`;
+  const asked = `${named.join(", ")}${more}: this cost was unknown when quote ${agreed!.quote} was accepted, so the accepted total of ${formatUsd(limitMicros)} USD does not include it.`;
   const message = `${asked} To accept it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
@@ -334,13 +334,13 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
         const message = ownText(`${spent} Resume with a ${higher}`);
         return { ...paused, reason: "budget", message };
       }
-      const message = ownText(`${spent} The run can continue from ${cap.resumesAt}, or earlier with a ${higher}`);
+      const message = ownText(`${spent} The run can continue at ${cap.resumesAt}, or earlier with a ${higher}`);
       return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
     }
     case "floor": {
       const { floorMicros } = headroom;
       const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
-      const has = `the wallet has ${formatUsd(balanceMicros)} USD unreserved, and ${formatUsd(floorMicros)} USD must stay in it`;
+      const has = `the wallet has ${formatUsd(balanceMicros)} USD that is not reserved, and ${formatUsd(floorMicros)} USD must stay in it`;
       const message = `${needs}; ${has}. Add funds, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
       const limitFlags = ["--wallet-floor", formatUsd(floorMicros)].map(ownText);

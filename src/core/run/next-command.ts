@@ -174,7 +174,11 @@ function afterFailure(state: RunState): NextCommand {
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap((step) => shownBy(traitsOf(step).decision?.shows ?? [], step.path));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
-    return resume(state, words, "replaces the rejected or missing results (which costs money again), then asks again");
+    return resume(
+      state,
+      words,
+      "replaces the rejected or missing results (which costs money again), then asks for a decision again",
+    );
   }
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];

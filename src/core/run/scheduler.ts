@@ -347,7 +347,7 @@ function mayBeLost(state: RunState): string {
   const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
   if (first === undefined) return "";
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return ` The only copy of output ${first.index} of ${first.step}${more} is on the service until ${new Date(first.expiresAt).toISOString()}: decide before then.`;
+  return ` The service keeps the only copy of output ${first.index} of ${first.step}${more} until ${new Date(first.expiresAt).toISOString()}: decide before then.`;
 }
 
 function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {

@@ -55,7 +55,10 @@ function endOf(state: RunState, option: Option): OptionEnd {
   if (foreign === undefined && chargedMicros > 0) {
     const [ended] = ends;
     const what = ended === undefined ? `${option.path} made no matching result` : `${ended.step.path} failed locally`;
-    return { is: "stopped", why: `${what}, and other steps of the option cost ${formatUsd(chargedMicros)} USD` };
+    return {
+      is: "stopped",
+      why: `${what}, and steps of the same option have already cost ${formatUsd(chargedMicros)} USD`,
+    };
   }
   return { is: "out", why: whyOut(foreign ?? ends[0], steps) };
 }

@@ -135,7 +135,7 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   const [first, ...others] = awaited;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const { request, since } = requestInFlight(state.steps[first!]!)!;
-  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${unfinished(request)}. Wait for it again: showrunner resume ${state.runId}`;
+  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${unfinished(request)}. To keep waiting, run: showrunner resume ${state.runId}`;
   builder.pauseNow("late", message, { late: awaited });
   if (!context.asksForLate) builder.commands.length = 0;
 }
@@ -166,7 +166,7 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const adopt = `showrunner adopt ${runId} ${shellWord(path)}`;
   const isAsked = phase !== "unresolved" && doubt !== undefined;
   const asks = isAsked
-    ? "; the run keeps asking until the provider answers"
+    ? "; meanwhile, the run keeps asking the provider"
     : `; showrunner resume ${runId} asks the provider once more, free of charge`;
   const again = operation === undefined ? "" : asks;
   const advice =

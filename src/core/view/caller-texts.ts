@@ -30,7 +30,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
   late: {
     customer: "A job is taking longer than usual",
-    agent: "A job is taking longer than usual: `resume_run` waits for it again, and nothing is paid for twice",
+    agent: "A job is taking longer than usual; `resume_run` continues to wait for it, and nothing is paid for twice",
   },
   stopped: { customer: "The run was stopped.", agent: "The run was stopped; `resume_run` continues it" },
   files: {
@@ -73,7 +73,7 @@ function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions
 }
 
 const INTERRUPTED: Sentences = {
-  customer: "The run is interrupted. Its results are kept.",
+  customer: "The run was interrupted. Its results are kept.",
   agent: "No process is driving the run; `resume_run` continues it, and nothing is paid for twice",
 };
 const PARTIAL = "Some of the results could not be generated.";
@@ -126,7 +126,7 @@ export function endText({ status, forCallers }: Ended): string | null {
     case "partial":
       return PARTIAL;
     case "skipped":
-      return "The step was not needed, or its input is missing.";
+      return "The step was not needed, or its input was missing.";
     case "cancelled":
       return "The step was cancelled.";
     case "unresolved":

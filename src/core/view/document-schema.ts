@@ -130,7 +130,10 @@ const operatorStep = step.extend({
   late: z
     .strictObject({
       since: instant.describe("When the request was accepted"),
-      expected_ms: z.number().nullable().describe("Expected duration; null if the request was not reported as slow"),
+      expected_ms: z
+        .number()
+        .nullable()
+        .describe("Expected duration; null if the request only exceeded the step's time limit"),
       learned: z.boolean().describe("Whether the expected duration is based on the model's past requests"),
       within_ms: z.number().nullable().describe("The step's time limit (`within`) if it was exceeded"),
       job_id: z.string().nullable(),
@@ -144,7 +147,7 @@ const operatorStep = step.extend({
   attempts: list(attempt).describe("Requests that were sent, and failed calls to local code"),
   outputs: list(operatorOutput),
   value: json.describe("The value that a chat or task returned, or that a person approved instead"),
-  chosen: outputAt.nullable().describe("The output that was chosen by an approval or a pick"),
+  chosen: outputAt.nullable().describe("The output that was chosen in an approval or by a pick step"),
   approval: z
     .strictObject({
       approved: z.boolean(),
@@ -201,7 +204,7 @@ const runDocument = run.extend({
       copied: z.boolean(),
       uncopied: z.string().nullable().describe("Why the last download failed"),
     }),
-  ).describe("Outputs that the run still needs and the service will delete, most urgent first"),
+  ).describe("Outputs that the run still needs but that the service will delete, most urgent first"),
   missing: list(
     z.strictObject({
       step: z.string(),

@@ -87,7 +87,7 @@ export function checkChecks(checks: Checks | JudgedChecks): void {
   const { seconds, size, judge, version } = checks;
   const [least, most] = seconds ?? [0, 0];
   if (seconds !== undefined && !(seconds.length === 2 && least >= 0 && most >= least && most < 86_400))
-    throw bad("seconds", seconds, "use the minimum and maximum, such as [4, 6]");
+    throw bad("seconds", seconds, "use a minimum and a maximum, such as [4, 6]");
   if (size !== undefined && !/^[1-9]\d{0,4}x[1-9]\d{0,4}$/.test(size))
     throw bad("size", size, "use pixels, such as 1080x1920");
   if (judge !== undefined && typeof judge !== "function") checkJudge(judge);

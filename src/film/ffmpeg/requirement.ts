@@ -87,6 +87,7 @@ export async function ffmpegSummary(): Promise<{ readonly found: string } | { re
   const ffmpeg = await findFfmpeg();
   if (lacks !== null || ffmpeg === null) return { lacks: lacks ?? "ffmpeg cannot be started" };
   const lacking = TONE_MAPPING.filter((filter) => !ffmpeg.filters.has(filter));
-  const hdr = lacking.length === 0 ? "" : `; refuses HDR clips because it lacks ${lacking.join(" and ")}`;
+  const hdr =
+    lacking.length === 0 ? "" : `; HDR clips cannot be used, because this build lacks ${lacking.join(" and ")}`;
   return { found: `${ffmpeg.version} (${ffmpeg.path}), video encoder ${videoEncoder(ffmpeg).name}${hdr}` };
 }

@@ -59,7 +59,7 @@ function checked(pixels: Pixels, least = 16): Pixels {
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
   const why = "the aspect ratio of an image is too extreme for the area it fills";
-  throw new FilmError("FILM_INPUT", `${why}, so it would be scaled to ${width}x${height}; crop it first`);
+  throw new FilmError("FILM_INPUT", `${why}, so the image would be scaled to ${width}x${height}; crop the image first`);
 }
 
 export function formatName(format: Format): string {

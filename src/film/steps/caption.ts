@@ -62,7 +62,7 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
   checkOptions(`${name}: style`, own.style ?? {}, letterStyle);
   for (const line of lines as readonly (object | string)[]) {
     if (typeof line === "string")
-      throw unfit(`${name}: \`lines\` is a list of strings; use one string, or objects such as { text }`);
+      throw unfit(`${name}: \`lines\` must not be a list of strings; use one string, or objects such as { text }`);
     checkOptions(`${name}: lines`, line, { text: any, voice: any, at: seconds, words: any, isScript: any });
   }
   const captioned = filmTask(

@@ -74,7 +74,7 @@ const REMEMBERED = 1000;
 export class JournalCounters {
   readonly #events = new Counter("showrunner_events_total", "Events written by this process, by type.");
   readonly #runs = new Counter("showrunner_runs_finished_total", "Runs that this process finished, by status.");
-  readonly #pauses = new Counter("showrunner_runs_paused_total", "Pauses of runs that this process drove, by reason.");
+  readonly #pauses = new Counter("showrunner_runs_paused_total", "Run pauses recorded by this process, by reason.");
   readonly #steps = new Counter("showrunner_steps_finished_total", "Steps that this process finished, by status.");
   readonly #charged = new Counter("showrunner_charged_usd_total", "Costs of jobs and chats recorded by this process.", {
     starts: true,

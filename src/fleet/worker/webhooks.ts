@@ -64,5 +64,5 @@ function newsOf({ event, topOffFailure }: AccountEvent): string {
     return `The service sent the event ${event}, which this version of Showrunner does not support.`;
   const { reason, amountAttemptedMicros, balanceMicros } = topOffFailure;
   const [amount, balance] = [amountAttemptedMicros, balanceMicros].map(formatUsd);
-  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} is left. Runs pause when this amount is spent: add funds or update the payment method in the service's console.`;
+  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} is left. Runs pause when the balance is spent: add funds or update the payment method in the service's console.`;
 }

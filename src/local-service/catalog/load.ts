@@ -69,7 +69,9 @@ function parseEntry<T>(schema: z.ZodType<T>, value: unknown, index: number, sour
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = `${source}, model ${index}${issue?.path.length ? `, ${issue.path.join(".")}` : ""}`;
-  throw broken(`${where}: ${issue?.message}. Use an array of model objects, as GET /models/{model} returns them.`);
+  throw broken(
+    `${where}: ${issue?.message}. Use an array of model objects like those that GET /models/{model} returns.`,
+  );
 }
 
 function readCatalogFile(path: string): unknown {

@@ -33,7 +33,7 @@ const LOGS_AFTER =
 const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\`, whose data is [STREAM_DONE]. Send the id of the
 last frame as Last-Event-ID to continue after it. A stream that ends without done was interrupted: connect again.`;
 const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
-\`data: [DONE]\`. If the answer fails after the stream has started, the last event has \`error\`.`;
+\`data: [DONE]\`. If the answer fails after the stream has started, the last event has an \`error\` field.`;
 
 const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
 \`response.incomplete\`. If the answer fails after the stream has started, the last event is \`error\`.`;

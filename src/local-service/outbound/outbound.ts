@@ -24,7 +24,7 @@ const FAILURES = {
   NOT_FOUND: ["The destination was not found.", false],
   INVALID_ARGUMENT: ["The destination did not accept the request.", false],
   FAILED_PRECONDITION: ["Requests to the destination's address are not allowed.", false],
-  INTERNAL: ["The request's body could not be created.", true],
+  INTERNAL: ["The request body could not be created.", true],
   UNKNOWN: ["The request failed for an unknown reason.", true],
 } as const satisfies Partial<Record<ErrorCode, readonly [string, boolean]>>;
 

@@ -163,7 +163,9 @@ class Recording {
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
     const [body, text] = [sent.text(), received.text()];
     if (body === null || text === null) {
-      this.#say(`${method} ${this.#cleaner.text(path)} was not recorded: a body exceeds ${MOST_BYTES} bytes.`);
+      this.#say(
+        `${method} ${this.#cleaner.text(path)} was not recorded: the request or response body exceeds ${MOST_BYTES} bytes.`,
+      );
       return null;
     }
     const sha256 = (await upload?.digest()) ?? null;

@@ -49,7 +49,7 @@ function fillShots(job: Job): number | null {
 }
 
 function leavePrompt(job: Job): void {
-  const why = "v3 accepts a prompt or shots, but not both, and the body has shots";
+  const why = "v3 accepts either a prompt or shots, and the body has shots";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
   const shots = given(job.body, ...at("multi_prompt"));
   const isContained = (Array.isArray(shots) ? shots : []).some(({ prompt }) => String(prompt).includes(text));

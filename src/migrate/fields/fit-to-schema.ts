@@ -65,7 +65,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   if (field === undefined || job.input.has(field.name) || problem.field !== `input.${field.name}`) return false;
   const { takes } = field;
   const at = `${prefix}${field.name}`;
-  const needed = `${job.view.id} requires ${field.name}, which the body lacks`;
+  const needed = `${job.view.id} requires ${field.name}, which is missing from the body`;
   // If only a quality level requires a resolution, both are chosen together.
   if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {

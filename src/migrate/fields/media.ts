@@ -65,7 +65,7 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
       job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
-      const options = ["leave it out", "use it in place of another file in the source"];
+      const options = ["leave it out", "in the source, use it instead of another file"];
       job.decide(path, `${view.id} accepts ${most} in ${field.name}`, options);
     }
   }

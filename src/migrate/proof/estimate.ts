@@ -31,7 +31,7 @@ export async function estimateMigration(
 ): Promise<Migration> {
   const { report } = migration;
   if (report.steps.length > maxJobs) {
-    const why = `only migrations of up to ${maxJobs} jobs are priced, and this one has ${report.steps.length}; run showrunner plan to price them`;
+    const why = `only migrations of up to ${maxJobs} jobs are priced, and this one has ${report.steps.length}; to price it, run showrunner plan`;
     return { ...migration, report: { ...report, price: { service, steps: [], min: null, max: null, why } } };
   }
   const quote = await quoter.quote(pipeline, input, { maxUnquoted: ANY_AMOUNT });

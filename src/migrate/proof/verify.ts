@@ -56,7 +56,7 @@ export async function verifyMigration(
 function failuresOf(steps: RunResult["report"]["steps"]): readonly string[] {
   return steps.flatMap(({ path, status, reason }) => {
     if (status !== "failed" && status !== "partial") return [];
-    return [`step ${path} ${status === "failed" ? "failed" : "is partial"}: ${reason ?? "no reason was given"}`];
+    return [`step ${path} ${status === "failed" ? "failed" : "partly failed"}: ${reason ?? "no reason was given"}`];
   });
 }
 

@@ -15,7 +15,7 @@ export function parseTemplatedJson(given: string): { readonly value: unknown } |
         : parsed;
   }
   const { line, column, message } = parsed.mistake;
-  return { problem: `line ${line}, column ${column} of its body is not valid JSON: ${message}` };
+  return { problem: `its body is not valid JSON at line ${line}, column ${column}: ${message}` };
 }
 
 function withoutStringify(text: string): string {

@@ -125,7 +125,7 @@ function problems({ problems: all }: MigrationReport): string {
 }
 
 const CREDITS =
-  "v2 credits have no fixed dollar value, so the cost of the v2 work cannot be converted; work it out from your own subscription.";
+  "v2 credits have no fixed dollar value, so v2 costs cannot be converted to dollars; calculate them from your v2 subscription.";
 
 function price({ price: found, steps }: MigrationReport): string {
   if (steps.length === 0) return "";
@@ -136,7 +136,7 @@ function price({ price: found, steps }: MigrationReport): string {
   const head = `Estimated by ${escaped(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
   const isOpen = found.steps.some(({ cost }) => cost === null);
   const cap = isOpen
-    ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, the most that one such job may cost."
+    ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, which sets the maximum cost of each such job."
     : "";
   return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}${cap}`;
 }

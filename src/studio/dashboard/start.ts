@@ -81,7 +81,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       if (refusal === null) onDefect(error);
       const { status, code, message } =
         refusal ??
-        new Refusal(500, "INTERNAL", "Something went wrong in the dashboard's server; its log contains the error.");
+        new Refusal(500, "INTERNAL", "Something went wrong in the dashboard's server; see its log for the error.");
       return refused(incoming, folder, new Refusal(status, code, withLauncher(message, launcher)));
     });
     answered.then((found) => sendResponse(response, found)).catch(onDefect);
@@ -162,7 +162,7 @@ async function answer({ incoming, routes, session, hosts, proxied, links }: Serv
   if (visitor instanceof Response) return visitor;
   const { route, params } = routeOf(routes, { method, path });
   if (route.method === "POST" && visitor.role === "viewer")
-    throw new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
+    throw new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access to do this.");
   return responseOf(await route.handle({ request, params, query, visitor, json: () => readJson(request, BOUNDS) }));
 }
 

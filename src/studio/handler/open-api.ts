@@ -84,7 +84,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     [`/${name}/runs`]: {
       post: {
         ...title,
-        summary: "Start a run. The same key returns the same run",
+        summary: "Start a run, or return the run that was started with this key",
         parameters: [key],
         requestBody: body(more),
         responses: { ...answers("201", "Run"), ...answers("200", "Run") },

@@ -53,7 +53,7 @@ async function start(call: Call): Promise<Response> {
   const key = request.headers.get("Idempotency-Key") ?? "";
   if (!KEY.test(key)) {
     const message =
-      "Idempotency-Key: send this header with a key that is unique to the run (1 to 200 visible ASCII characters).";
+      "Send an Idempotency-Key header with a key that is unique to the run (1 to 200 visible ASCII characters).";
     throw badRequest(message, "Idempotency-Key");
   }
   const { endpoint, input, body, filesFrom, quote } = await priced(call);

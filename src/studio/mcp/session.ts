@@ -245,9 +245,9 @@ export class AgentSession {
     const left = (await this.remainingMicros()) ?? 0;
     const cap = Math.min(left, runBudgetMicros ?? totalMicros.max ?? left);
     if (expectedMicros <= cap) return cap;
-    const limits = `this server's budget has only ${formatUsd(left)} dollars left${runBudgetMicros === null ? "" : `, and one run can cost at most ${formatUsd(runBudgetMicros)}`}`;
+    const limits = `this server's budget has only $${formatUsd(left)} left${runBudgetMicros === null ? "" : `, and one run can cost at most $${formatUsd(runBudgetMicros)}`}`;
     throw new ToolError(
-      `This run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
+      `This run is expected to cost $${formatUsd(expectedMicros)}; ${limits}`,
       `generate less, or ask the person who started this server for a larger ${expectedMicros > left ? "--budget" : "--run-budget"}; agents cannot raise the limit`,
     );
   }
@@ -291,8 +291,8 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const asks =
     open.length === 0 ? "" : `; the run pauses and asks before unpriced steps: ${open.slice(0, 5).join(", ")}`;
   return new ToolError(
-    `This run costs at most ${maximumUsd} dollars${asks}. The quote is ${id}; nothing was started`,
-    `show a person this price; once they agree, call \`run_pipeline\` again with the same input and quote: ${id}`,
+    `This run would cost at most $${maximumUsd}${asks}. The quote is ${id}; nothing was started`,
+    `show a person this price; once they agree, call \`run_pipeline\` again with the same input and set quote to ${id}`,
   );
 }
 
@@ -336,7 +336,7 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
 
 function outside(given: string, folder: string): ToolError {
   return new ToolError(
-    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} is outside ${folder}, the only folder that inputs can read files from`,
+    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} is outside ${folder}, the only folder that input files can come from`,
     "ask the person who started this server to copy the file into that folder, or to allow another folder with --files",
   );
 }

@@ -97,7 +97,7 @@ const REFUSALS: Readonly<
     is: {
       customer: "The quote no longer matches what this run costs. Ask for a new quote.",
       agent:
-        "The quote was used, has expired or no longer matches what this run costs: `quote_pipeline` returns a new one",
+        "The quote has been used, has expired, or no longer matches what this run costs: `quote_pipeline` returns a new quote",
     },
   },
   PLAN_PROBLEMS: { status: 422, is: both("The pipeline cannot run with this input.") },
@@ -193,7 +193,7 @@ function unplannedError(problems: readonly Problem[]): Error {
   const hidden = problems.filter((one) => !isForCallers(one));
   const lines = hidden.map(({ step, field, message }) => [step, field, message].filter((part) => part !== null));
   const text = lines.map((parts) => parts.join("  ")).join("; ");
-  return new Error(`a caller's input could not be planned: ${cleanText(text, 2 * MOST_MESSAGE)}`);
+  return new Error(`a pipeline with a caller's input could not be planned: ${cleanText(text, 2 * MOST_MESSAGE)}`);
 }
 
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {

@@ -161,7 +161,7 @@ describe("a published table of combinations", () => {
       body: { input: { duration_ms: 6000 } },
     });
     expect(status).toBe(200);
-    expect(service.stats().unread_tables).toEqual([expect.stringMatching(/reel-1 .*\(2\) needs images/)]);
+    expect(service.stats().unread_tables).toEqual([expect.stringMatching(/reel-1's .*\(2\) needs images/)]);
   });
 
   test("ends at an empty line, and a line without a number is no row of it", () => {

@@ -34,7 +34,7 @@ describe("what a new catalog changes", () => {
     [
       "another default",
       (p) => ({ quality: { ...p.quality, default: "pro" } }),
-      ['breaks quality: its default changed from "standard" to "pro"'],
+      ['breaks quality: default changed from "standard" to "pro"'],
     ],
     [
       "a narrower bound",

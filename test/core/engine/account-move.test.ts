@@ -95,7 +95,7 @@ describe("Another account", () => {
     await world.run(gated);
     const before = await world.journal.read("x");
     const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
-    const message = expect.stringContaining("cannot find any job");
+    const message = expect.stringContaining("has no access to the jobs");
     const refusal = { code: "INVALID_OPTION", option: "accountMoved", message };
     await expect(resumed(world, stranger, { accountMoved: true })).rejects.toMatchObject(refusal);
     expect(await world.journal.read("x")).toEqual(before);

@@ -45,7 +45,7 @@ describe("A cap of a day", () => {
     const met = await run(10, { id: "x" });
     expect([met.status, met.pause?.reason, met.report.held, perDay()]).toEqual(["paused", "cap", "0.00", [4]]);
     expect(met.pause?.message).toMatch(
-      /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) across all runs in this journal is spent or reserved. The run can continue from 2030-01-02 00:00 UTC/,
+      /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) across all runs in this journal is spent or reserved. The run can continue at 2030-01-02 00:00 UTC/,
     );
     expect(await journal.run("x")).toMatchObject({ status: "paused", resumeAt: START + DAY });
     expect((await show.show("x")).next?.note).toContain("--cap 0.35/day");
@@ -84,7 +84,7 @@ describe("A cap of a day", () => {
     const options = { caps: [{ usd: "0.08", per: "day" }], capTimeZone: "Asia/Kathmandu" } as const;
     const { run, clock } = await world(options);
     const met = await run(2, { id: "x" });
-    expect(met.pause?.message).toContain("from 2030-01-02 00:00 Asia/Kathmandu");
+    expect(met.pause?.message).toContain("at 2030-01-02 00:00 Asia/Kathmandu");
     // Five hours and three quarters ahead of UTC.
     expect(met.pause?.resumeAt).toBe(START + DAY - 5.75 * HOUR);
     await clock.advance(18.25 * HOUR);
@@ -233,7 +233,7 @@ describe("Caps and tags as they are written", () => {
   test.each([
     [() => parseCap("10/week", "--cap"), /--cap: "10\/week" is not a cap/],
     [() => parseCap("ten", "--cap"), /not an amount/],
-    [() => parseCap("video:10", "--cap"), /"video" is not a tag; write it like team=video/],
+    [() => parseCap("video:10", "--cap"), /"video" is not a tag; write tags as key=value, such as team=video/],
     [
       () => spendingLimits({ env: { SHOWRUNNER_CAP_TIME_ZONE: "Berlin" } }),
       /SHOWRUNNER_CAP_TIME_ZONE: "Berlin" is not a time zone/,

@@ -38,7 +38,7 @@ test("A run that waits for people over jumps of a clock uses all that can be had
         const first = await world.run(album(keeps));
         const before = first.report.expiring.find(({ step }) => step === "a");
         expect(before).toMatchObject({ copied: keeps[0] });
-        const warning = `The only copy of output 0 of a is on the service until ${before!.expires_at}: decide before then.`;
+        const warning = `The service keeps the only copy of output 0 of a until ${before!.expires_at}: decide before then.`;
         expect(first.pause?.message.includes(warning)).toBe(!keeps[0]);
         expect(Date.parse(before!.expires_at) - startedAt - lifeMs).toBeLessThan(60_000);
 

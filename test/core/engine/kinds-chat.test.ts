@@ -283,7 +283,7 @@ test("a picture that is too large, or too many of them, are refused before anyth
   const world = await openFakeShow({ says: () => "a boat" });
   world.paidService.picture = () => Buffer.concat([greyPng(8), Buffer.alloc(4 * 1024 * 1024)]);
   const result = await looked(world);
-  const reason = /^PICTURES_UNFIT: the images field contains 4194\d+ bytes; .+ at most 3670016/;
+  const reason = /^PICTURES_UNFIT: the images in the images field total 4194\d+ bytes, but .+ at most 3670016/;
   expect(stepOf(result, "said")).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
   expect([result.status, result.report.held, world.paidService.chats.size]).toEqual(["failed", "0.00", 0]);
 });

@@ -141,7 +141,7 @@ describe("a run whose code is not here", () => {
 
   test("does all it can, pauses, and says how to go on; with the code it ends without another job", async () => {
     const world = await stoppedBeforeTask();
-    const message = /which was not passed. Resume .*: showrunner resume x --file pipeline.ts/;
+    const message = /but no pipeline was passed. Resume .*: showrunner resume x --file pipeline.ts/;
     expect((await world.resume()).pause).toMatchObject({ reason: "code", message: expect.stringMatching(message) });
     const result = await world.resume({ pipeline: show("1") });
     expect(result).toMatchObject({ status: "succeeded", outputs: { size: OUTPUT_BYTES } });

@@ -92,7 +92,12 @@ const troubles: readonly (readonly [name: string, trouble: PathState, reason: st
   ["the certificate is another host's", { is: "wrong certificate" }, "unreachable", /TLS.*studio\.test/],
   ["the certificate is expired", { is: "expired certificate" }, "unreachable", /TLS.*studio\.test.*CERT_HAS_EXPIRED/],
   ["the handshake breaks off", { is: "no handshake" }, "unreachable", /studio\.test/],
-  ["nobody answers on an open connection", { is: "silence" }, "unreachable", /no complete response within 1000 ms/],
+  [
+    "nobody answers on an open connection",
+    { is: "silence" },
+    "unreachable",
+    /not receive a complete response within 1000 ms/,
+  ],
   ["every answer breaks off in its body", { is: "half an answer" }, "unreachable", /before the response was complete/],
 ];
 

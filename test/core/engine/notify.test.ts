@@ -141,7 +141,7 @@ test("a command gets the news on its stdin, its arguments without a shell, and n
   const failing = openNotifications({ notify: { command: [process.execPath, "-e", "process.exit(3)"] }, env });
   expect(await failing.test()).toMatch(/ended with 3/);
   expect(await openNotifications({ notify: "command:no-such-program-here", env }).test()).toMatch(
-    /did not run \(ENOENT\)/,
+    /could not be run \(ENOENT\)/,
   );
 });
 

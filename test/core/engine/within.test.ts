@@ -94,7 +94,7 @@ describe("a job that is not there within its time", () => {
     const result = await ran(world, chain);
     expect([result.status, result.pause?.reason]).toEqual(["paused", "late"]);
     expect(result.pause?.message).toMatch(
-      /^a has not finished after [\w ]+; job job_1 is still being polled, and 0\.10 USD stays reserved\. Wait for it again: showrunner resume x$/,
+      /^a has not finished after [\w ]+; job job_1 is still being polled, and 0\.10 USD stays reserved\. To keep waiting, run: showrunner resume x$/,
     );
     expect(whysOf(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
     expect(result.report.held).toBe("0.10");

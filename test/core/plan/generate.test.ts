@@ -94,7 +94,7 @@ describe("a request to a provider", () => {
       pricing: {
         by: "usage",
         maxCostMicros: 50_000,
-        why: "paper quotes no price in advance; sent once",
+        why: "paper does not quote a price in advance; sent once",
       },
       typicalMs,
       modality: yields,
@@ -107,7 +107,7 @@ describe("a request to a provider", () => {
   test("says when it is sent again, and not where that changes nothing", () => {
     expect(step(request(painter, { prompt: "x" }, { repeatable: true })).repeatable).toBe(true);
     expect("repeatable" in step(request(painter, { prompt: "x" }))).toBe(false);
-    const again = ", and sent again if the answer is lost";
+    const again = ", but sent again if the answer is lost";
     expect(promiseText({ promise: "once", repeatable: true })).toBe(`sent once${again}`);
     expect(promiseText({ promise: "found again", repeatable: true })).toBe(`sent once, then polled${again}`);
     expect(promiseText({ promise: "found again" })).toBe("sent once, then polled");
@@ -200,8 +200,8 @@ describe("the input of a request to a provider", () => {
     expect(texts(request(of, input))).toEqual(expected);
   });
 
-  const whole = "n must be a whole number of at least 1, and not a step's value";
-  const atMost = (count: number) => `n is at most ${count} for this model; add steps for more outputs`;
+  const whole = "n must be a whole number of at least 1; it cannot come from a step";
+  const atMost = (count: number) => `n can be at most ${count} for this model; add steps for more outputs`;
   const unbounded = { ...painter, maxImagesPerCall: undefined };
   test.each<[unknown, object, string | null]>([
     [0, painter, whole],

@@ -164,7 +164,7 @@ describe("a chat that was never answered", () => {
   test("is asked once more by itself, then only when a person resumes the run", () => {
     expect(decided([unanswered])).toEqual(sent(2));
     const message =
-      "talk: talk did not answer 2 requests; each may have been charged up to 0.00005 USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile";
+      "talk: talk did not answer 2 requests; each may have cost up to 0.00005 USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile";
     expect(decided([unanswered, unanswered]).events).toMatchObject([
       { type: "run.paused", reason: "unanswered", message },
     ]);

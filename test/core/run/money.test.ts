@@ -49,7 +49,7 @@ test("a cap that begins anew pauses until then, and names the cap that would hav
     type: "run.paused",
     reason: "cap",
     message:
-      "face needs 0.301 USD, but 0.70 USD of the 1.00 USD a day is spent or reserved. The run can continue from midnight, or earlier with a higher cap: --cap USD/day.",
+      "face needs 0.301 USD, but 0.70 USD of the 1.00 USD a day is spent or reserved. The run can continue at midnight, or earlier with a higher cap: --cap USD/day.",
     requiredMicros: 1_001_000,
     flag: "--cap 1.01/day",
     limitFlags: ["--cap", "1.00/day"],
@@ -76,7 +76,7 @@ test("a wallet floor pauses for funds, and says what the wallet has beside what 
     type: "run.paused",
     reason: "funds",
     message:
-      "face needs 0.15 USD; the wallet has 0.60 USD unreserved, and 0.50 USD must stay in it. Add funds, or resume with a lower floor: --wallet-floor USD.",
+      "face needs 0.15 USD; the wallet has 0.60 USD that is not reserved, and 0.50 USD must stay in it. Add funds, or resume with a lower floor: --wallet-floor USD.",
     requiredMicros: 650_000,
     balanceMicros: 600_000,
     limitFlags: ["--wallet-floor", "0.50"],

@@ -167,7 +167,7 @@ describe("a run that has failed", () => {
 
   test("for a rejection reruns what was shown, each once, or the decision where only files of one's own were", () => {
     const rejected = { ...failed, approval: { approved: false, note: null } };
-    const note = "replaces the rejected or missing results (which costs money again), then asks again";
+    const note = "replaces the rejected or missing results (which costs money again), then asks for a decision again";
     const rerun = (...steps: Steps) => nextCommand(stateOf("failed", steps));
     const a = [job("a"), { status: "succeeded" }] as const;
     expect(rerun(a, [gate("ok", [ref("a"), ref("my b"), ref("a", 1)]), rejected])).toEqual({

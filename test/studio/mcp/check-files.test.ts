@@ -35,7 +35,7 @@ test("whether there is a file outside of the folder is not said", async () => {
     (name: string) => `//${join(above, name)}`,
   ]) {
     const [one, other] = await answers(write);
-    expect(one).toContain("the only folder that inputs can read files from");
+    expect(one).toContain("the only folder that input files can come from");
     expect(other).toBe(one);
   }
   const inside = ["own.png", "none.png", "a/../own.png"].map((name) => `${folder}/${name}`);

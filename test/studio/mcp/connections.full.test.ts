@@ -165,7 +165,7 @@ describe("what is not an agent's", () => {
     ]) {
       const { isError, text } = await quote(path);
       expect(isError, path).toBe(true);
-      expect(text, path).toContain("the only folder that inputs can read files from");
+      expect(text, path).toContain("the only folder that input files can come from");
     }
     const asked = vi.fn((_request, response) => response.end(SOUND.bytes));
     const inner = createHttpServer(asked);

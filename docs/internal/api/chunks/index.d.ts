@@ -205,7 +205,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly hold: "unconfirmed";
     readonly pause: "unanswered";
-    readonly job: "the request may have been charged; it is sent once more; if there is still no response, someone must decide how to proceed";
+    readonly job: "the request may have been charged and is sent once more; if there is still no response, someone must decide how to proceed";
   };
   readonly "chat misdirected": {
     readonly step: "continues";
@@ -269,7 +269,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "the job has ended; its cost is polled for two minutes and on resume";
+    readonly job: "the job has ended; its cost is checked for two minutes, and again on resume";
   };
   readonly "no copy": {
     readonly hold: "unchanged";

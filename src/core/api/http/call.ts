@@ -114,7 +114,7 @@ function jsonText(value: unknown): string | null {
     const [why] = (cause instanceof Error ? cause.message : String(cause)).split("\n");
     throw new OptionError(`input is not JSON: ${why}.`, { cause });
   }
-  throw new OptionError(`input is not JSON: it is a ${typeof value}.`);
+  throw new OptionError(`input is not JSON: its type is ${typeof value}.`);
 }
 
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
@@ -153,7 +153,7 @@ function lostError(
 ): ConnectionError | TimeoutError {
   const what = `${request.method} ${request.path}`;
   if (lost.timedOut) {
-    return new TimeoutError(`${what} received no complete response within ${request.timeoutMs} ms`, {
+    return new TimeoutError(`${what} did not receive a complete response within ${request.timeoutMs} ms`, {
       timeoutMs: request.timeoutMs,
       sent: lost.sent,
       cause: lost.cause,

@@ -201,7 +201,7 @@ function noModel(model: unknown): string {
 }
 
 const GIVE_A_MODEL =
-  "use an image, video or speech model that implements AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
+  "use an image, video or speech model that implements AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for one of the service's models";
 
 /**
  * Advises `@latest`, because without a tag npm prefers a release whose `engines` fit the current Node, even an old one.

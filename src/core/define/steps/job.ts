@@ -353,7 +353,7 @@ function checkModel({ report }: Recorder, step: string, model: ModelOrId | Missi
     const others = didYouMean(id, known) ?? `for example ${known.slice(0, 3).join(", ")}`;
     say(`models.ts has no model \`${id}\`; ${others}; \`showrunner models pull\` updates the file`);
   } else if (typeof model !== "string" && typeof model?.id !== "string") {
-    const next = "use a model from models.ts, which `showrunner models pull` writes, or a model id";
+    const next = "use a model id, or a model from models.ts (which `showrunner models pull` writes)";
     say(`${model === undefined ? "undefined" : "the value given"} is not a model; ${next}`);
   }
 }

@@ -215,7 +215,7 @@ export class OptionReader {
   #test(handle: unknown, make: (ref: DraftReference) => DraftCondition): DraftCondition | null {
     const pointer = pointerOf(handle);
     if (pointer?.to !== "step") {
-      const message = "`when` must be the value of a step, or not(…), equals(…, …) or failed(…)";
+      const message = "`when` must be a step's value or one of these conditions: not(…), equals(…, …) or failed(…)";
       this.bad("when", message);
       return null;
     }
@@ -228,7 +228,7 @@ export class OptionReader {
     const pointers = pointer?.to === "step" ? [pointer] : pointer?.to === "several" ? pointer.pointers : [];
     const known = pointers.filter(({ build }) => this.#recorder.knows(build));
     if (pointers.length > 0 && known.length === pointers.length) return known.map(({ step }) => step);
-    const message = `${field} accepts only handles of steps from this build`;
+    const message = `${field} accepts only handles of steps from the same \`build\` function`;
     this.#recorder.report({ code: "foreign-handle", step: this.#step, field, message });
     return [];
   }

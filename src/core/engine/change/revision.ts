@@ -91,7 +91,7 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
     if (!how[option] || pipeline !== undefined) continue;
-    throw new InvalidOptionError(option, "needs the run's code: also pass the pipeline.");
+    throw new InvalidOptionError(option, "needs the run's code; pass the pipeline as well.");
   }
   const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined || edit !== undefined);
   return isCompared

@@ -87,7 +87,7 @@ export class CommandRunner {
   }
 
   breakOff(ids: readonly string[]): void {
-    for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
+    for (const id of ids) this.#asking.get(id)?.abort(new Error("The run is no longer waiting for this job."));
   }
 
   get delegatedAgainAt(): number | null {

@@ -25,7 +25,7 @@ import type { DriveTools } from "./drive-tools.ts";
 export class RunTakenOverError extends ShowrunnerError {
   readonly code = "RUN_TAKEN_OVER";
   constructor(runId: string) {
-    super(`Another process took over run ${runId}, so this one stopped. See the run with: showrunner show ${runId}`);
+    super(`Another process took over run ${runId}, so this process stopped. To see the run: showrunner show ${runId}`);
   }
 }
 
@@ -88,7 +88,7 @@ export class RunWriter {
       }
       if (outcome.reason === "inbox")
         throw new Error(
-          "The journal refused a commit because of unread messages, which it may do only if the commit leaves the run idle.",
+          "The journal refused a commit because of unread messages, but it may do so only for a commit that leaves the run idle.",
         );
       if (outcome.reason === "floor" && !fresh) continue;
       // During a submission, the wallet may not show all of the run's charges yet.

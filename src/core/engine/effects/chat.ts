@@ -218,7 +218,7 @@ async function withPictures(input: Json, context: EffectContext): Promise<Shown>
 }
 
 function unfit(pictures: readonly Picture[]): string | null {
-  const next = "shrink them first, for example with thumbnail from showrunner/film";
+  const next = "shrink them first, for example with `thumbnail` from showrunner/film";
   if (pictures.length > MOST_PICTURES)
     return `the images field contains ${pictures.length} images; a chat accepts at most ${MOST_PICTURES}`;
   for (const { contentType } of pictures) {
@@ -228,7 +228,7 @@ function unfit(pictures: readonly Picture[]): string | null {
   const all = pictures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   return all <= MOST_BYTES
     ? null
-    : `the images field contains ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
+    : `the images in the images field total ${all} bytes, but a chat accepts at most ${MOST_BYTES}; ${next}`;
 }
 
 async function dataUrl({ path, contentType }: Picture): Promise<string> {

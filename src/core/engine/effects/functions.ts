@@ -44,7 +44,7 @@ export function codeOf({ functions, problems, parsedInput }: Draft): Code {
 }
 
 const noFunctions: StepFunctions = {
-  find: (_state, path) => ({ missing: `${path} needs the pipeline's code, which was not passed` }),
+  find: (_state, path) => ({ missing: `${path} needs the pipeline's code, but no pipeline was passed` }),
 };
 
 class BoundFunctions implements StepFunctions {

@@ -117,10 +117,7 @@ async function keepOne(
   if ("fault" in facts && !(output instanceof Uint8Array)) {
     // The file may be an error page or truncated. The URL may deliver the whole file next time.
     known.delete(index);
-    throw new UnfetchedError(
-      `the file at the output's URL should be of kind ${kind}, but ${facts.fault}`,
-      stored.sha256,
-    );
+    throw new UnfetchedError(`the file at the output's URL is not the expected ${kind}: ${facts.fault}`, stored.sha256);
   }
   if ("fault" in facts) {
     const message = cleanText(

@@ -15,7 +15,7 @@ export class DamagedOutputError extends MalformedResponseError {
   readonly damage: string;
 
   constructor(source: Exclude<DownloadSource, string>, damage: string) {
-    super(`The download of output ${source.outputIndex} of ${source.jobId}`, [damage], { isJson: false });
+    super(`the download of output ${source.outputIndex} of ${source.jobId}`, [damage], { isJson: false });
     this.damage = damage;
   }
 }

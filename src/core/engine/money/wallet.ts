@@ -137,7 +137,7 @@ export async function accountMove(
     if (await isKnown(client, jobId, model)) return { type: "run.account.moved", baseUrl, keyId, jobId };
   }
   const shown = requested[0]!.jobId + (requested.length === 1 ? "" : ` and ${requested.length - 1} more`);
-  const message = `key ${keyId} at ${baseUrl} cannot find any job of run "${state.runId}" (${shown}), so this key belongs to another account, which would pay for everything again. Use a key of the account that paid for the jobs.`;
+  const message = `key ${keyId} at ${baseUrl} has no access to the jobs of run "${state.runId}" (${shown}), so it belongs to another account, which would pay for everything again. Use a key of the account that paid for the jobs.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 

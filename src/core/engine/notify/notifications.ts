@@ -310,7 +310,7 @@ function runCommand(
       stdio: ["pipe", "ignore", "ignore"],
     });
     child.on("error", (error: NodeJS.ErrnoException) =>
-      done(`${program} did not run (${error.code ?? error.message})`),
+      done(`${program} could not be run (${error.code ?? error.message})`),
     );
     child.on("exit", (code, by) => done(code === 0 ? null : `${program} ended with ${code ?? by}`));
     // Ignore the error of a program that closes the pipe without reading its input.
@@ -358,7 +358,10 @@ function ofOption(given: NotifyOption): NotifyTarget | null {
 function webhook(text: string, option: string): NotifyTarget {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol === "https:" || url?.protocol === "http:") return { kind: "webhook", url: url.href };
-  throw new InvalidOptionError(option, "must be an http or https URL, or command:program with its arguments.");
+  throw new InvalidOptionError(
+    option,
+    "must be an http or https URL, or 'command:' followed by a program and its arguments.",
+  );
 }
 
 function ofCommand([program, ...rest]: readonly string[], option: string): NotifyTarget {

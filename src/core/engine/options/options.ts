@@ -315,7 +315,7 @@ export function checkWaits(options: Pick<ResumeOptions, "giveUpAfterMs" | "waitF
 
 export function checkDuration(option: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value >= 0)) return;
-  const advice = "use milliseconds: a number of at least 0, or Infinity";
+  const advice = "use a number of milliseconds (0 or more), or Infinity";
   throw new InvalidOptionError(option, `${valueText(value)} is not valid; ${advice}.`);
 }
 

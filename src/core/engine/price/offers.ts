@@ -179,7 +179,7 @@ function priceChanges(was: Basis, is: Basis, opened: readonly string[]): readonl
       ? []
       : [`${path} now costs at most ${formatUsd(most)} USD instead of ${formatUsd(earlier)} USD`];
   });
-  const whole = `the total is now at most ${formatUsd(is.maximumMicros)} USD; you agreed to ${formatUsd(was.maximumMicros)}`;
+  const whole = `the total is now at most ${formatUsd(is.maximumMicros)} USD; you agreed to ${formatUsd(was.maximumMicros)} USD`;
   return [
     ...(is.maximumMicros > was.maximumMicros ? [whole, ...raised] : []),
     ...opened.map((path) => `${path} no longer has a maximum price`),

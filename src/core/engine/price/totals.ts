@@ -46,7 +46,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
     if (inner.some((prefix) => step.path.startsWith(prefix))) return [];
-    const message = "is paid for, but nothing uses or returns it; use it, return it or remove it";
+    const message = "costs money, but nothing uses or returns it; use it, return it or remove it";
     return [{ code: "unused", step: step.path, message }];
   });
 }
@@ -63,7 +63,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-    const message = `${field} repeats ${shown}, the ${of.field} of ${of.step}: editing one does not change the other. Write the text only in ${of.step}; here, use .input("${of.field}") on its handle`;
+    const message = `${field} repeats ${shown}, the ${of.field} of ${of.step}: editing one does not change the other. Write the text only in ${of.step}; to use it here, call .input("${of.field}") on the handle of that step`;
     return { code: "same-text", step, message };
   });
 }

@@ -68,7 +68,7 @@ export function serviceFailureOf(
   const type = cleanContentType(error.contentType) ?? ownText("without a content type");
   const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
   const who = ownText(
-    "not from the service, but from something in front of it, such as a login page, a proxy or a load balancer",
+    "this answer is not from the service, but from something in front of it, such as a login page, a proxy or a load balancer",
   );
   const request = ownText(error.request);
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
@@ -151,7 +151,7 @@ function unfunded({ error, step }: Judged): RunEvent {
   return {
     type: "run.paused",
     reason: "funds",
-    message: sentence`${ownText(step ?? request)}: the wallet cannot pay for it (${cleanText(serviceMessage)}).`,
+    message: sentence`The wallet cannot pay for ${ownText(step ?? request)} (${cleanText(serviceMessage)}).`,
     ...(fundingUrl !== null && { fundingUrl }),
     ...(billing !== null && {
       requiredMicros: billing.requiredMicros,

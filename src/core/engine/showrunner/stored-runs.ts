@@ -175,7 +175,7 @@ export abstract class StoredRuns {
     const plan = decidable(state, step);
     const list = `showrunner approve ${runId}   (lists the waiting steps and their results to review)`;
     if (!plan.choose && pick !== undefined)
-      throw new InvalidOptionError("pick", `${step} offers no choice; leave pick out.`, list);
+      throw new InvalidOptionError("pick", `${step} does not offer a choice; omit pick.`, list);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
     if (typeof found === "string") throw new InvalidOptionError("pick", found, list);

@@ -193,14 +193,14 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     line: ({ index, message }) =>
-      line(`output ${index} could not be copied (the copy is retried now or on resume): ${message}`),
+      line(`output ${index} could not be copied (copying is retried now or on resume): ${message}`),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "output.lapsed": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
     changes: "step",
-    line: ({ index }) => line(`output ${index} expired on the service; its downloaded file is used instead`),
+    line: ({ index }) => line(`output ${index} expired on the service; the downloaded copy is used instead`),
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "output.expired": {

@@ -266,7 +266,7 @@ function journalFailure(error: unknown, place: string): unknown {
       if (/^[0-9A-Z]{5}$/.test(code)) {
         return new JournalIoError(
           place,
-          `The database of the journal ${place} failed (${code}: ${message}); nothing was committed. Check the server log, then resume.`,
+          `The database returned an error for the journal ${place} (${code}: ${message}); nothing was committed. Check the database server's log, then resume.`,
           cause,
         );
       }

@@ -78,7 +78,7 @@ function check({ place, schema, poolSize, ...rest }: Settings): void {
   }
   for (const [name, value] of Object.entries(rest)) {
     if (typeof value !== "number" || (Number.isFinite(value) && value > 0)) continue;
-    throw invalid(place, `has ${name} set to ${value}; use a number of milliseconds above 0`);
+    throw invalid(place, `has ${name} set to ${value}; use a positive number of milliseconds`);
   }
 }
 

@@ -100,7 +100,7 @@ function parsed(body: string, where: string, path: string): StoredBody | StoredB
   try {
     return JSON.parse(body) as StoredBody | StoredBody[];
   } catch (cause) {
-    const message = `${where} is not readable, so the journal was not migrated to this version. Nothing was changed. Restore the journal from a copy.`;
+    const message = `${where} cannot be read, so the journal was not migrated to the format of this Showrunner version. Nothing was changed. Restore the journal from a copy.`;
     throw new JournalCorruptError(path, message, { cause });
   }
 }

@@ -132,7 +132,7 @@ function prepareFile(path: string): boolean {
   } catch (cause) {
     throw folderError(
       path,
-      "cannot hold a file with the journal's name (there may be a broken symbolic link with that name)",
+      "did not accept a new file with the journal's name (there may be a broken symbolic link with that name)",
       cause,
     );
   }

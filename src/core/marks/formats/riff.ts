@@ -125,7 +125,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
 
 function newSize(size: number, added: readonly Splice[]): Splice {
   const now = added.reduce((sum, { remove, insert }) => sum + insert.length - remove, size);
-  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would exceed 4 GB, the maximum for its format");
+  if (now >= 2 ** 32 - 1) throw new UnmarkableError("with the mark, it would exceed 4 GB, the maximum for its format");
   const insert = Buffer.alloc(4);
   insert.writeUInt32LE(now, 0);
   return { at: 4, remove: 4, insert };

@@ -23,7 +23,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     const { path, maxSteps, version, yields, maxCostMicros } = draft;
     const when = bindWhen(draft.when, planning);
     if (draft.on === null) return { facts: UNKNOWN };
-    const next = "pass a step's value to expand, such as a chat's answer";
+    const next = "pass a step's value to `expand`, such as a chat's answer";
     const on = bindValue(draft.on, "value", planning, next);
     const needs = needsOf(draft, draft.on);
     const asks = fingerprint({ kind: "expand", on, version });

@@ -190,7 +190,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     pricing: {
       by: "usage",
       maxCostMicros: policy.maxCostMicros,
-      why: `${provider} quotes no price in advance; ${promiseText(promised)}`,
+      why: `${provider} does not quote a price in advance; ${promiseText(promised)}`,
     },
     typicalMs: TYPICAL_MS[yields],
     modality: yields,
@@ -209,7 +209,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
 };
 
 export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
-  const again = repeatable === true && promise !== "keyed" ? ", and sent again if the answer is lost" : "";
+  const again = repeatable === true && promise !== "keyed" ? ", but sent again if the answer is lost" : "";
   return `${PROMISES[promise]}${again}`;
 }
 
@@ -262,11 +262,11 @@ function checkPlace(
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
-    report("bad-count", "input.n", "n must be a whole number of at least 1, and not a step's value");
+    report("bad-count", "input.n", "n must be a whole number of at least 1; it cannot come from a step");
     return 1;
   }
   if (mostOutputs === null || n <= mostOutputs) return n;
-  report("too-many-outputs", "input.n", `n is at most ${mostOutputs} for this model; add steps for more outputs`);
+  report("too-many-outputs", "input.n", `n can be at most ${mostOutputs} for this model; add steps for more outputs`);
   return n;
 }
 

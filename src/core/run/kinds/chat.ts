@@ -24,7 +24,7 @@ export const chatKind = paidKind<ChatStep>({
     const { path, model } = plan;
     const unanswered = unansweredOf(step);
     if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
-      const message = `${path}: ${model} did not answer ${unanswered} requests; each may have been charged up to ${formatUsd(last.holdMicros)} USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile`;
+      const message = `${path}: ${model} did not answer ${unanswered} requests; each may have cost up to ${formatUsd(last.holdMicros)} USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile`;
       return builder.pause("unanswered", message);
     }
     const repairs = toRepair(plan, step);

@@ -155,7 +155,8 @@ export const upscale = builtIn({
   modality: "video",
   name: "Upscale 1",
   description: "Upscales a video or an image. Cannot be quoted in advance.",
-  prices: "priced when the job is submitted: $0.04 per second of video, or $0.01 per megapixel for each scale step",
+  prices:
+    "priced when the job is submitted: $0.04 per second of video, or $0.01 per megapixel of the image, times the scale",
   schema: inputObject(
     [],
     {

@@ -261,7 +261,7 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
     "gpt-image-2.5-sunburst",
     "image",
     { usd: 0.08, per: "image" },
-    "Generates images in high quality, or edits up to 16 images.",
+    "Generates high-quality images, or edits up to 16 images.",
     GPT_IMAGE,
   ),
   model("mai-image-2-5", "image", PICTURE, "Generates images, or edits one image.", {

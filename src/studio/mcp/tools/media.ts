@@ -75,7 +75,7 @@ export const mediaTools = [
       if (found.length === 0) {
         const next = "`run_status` lists the steps and their outputs; wait until a step has outputs";
         throw new ToolError(
-          `Run ${run} has no media${step === undefined ? "" : ` of step ${JSON.stringify(step)}`} yet`,
+          `Run ${run} has no media${step === undefined ? "" : ` from step ${JSON.stringify(step)}`} yet`,
           next,
         );
       }

@@ -299,7 +299,7 @@ class S3Upload {
     const Body = Buffer.allocUnsafe(length);
     for (let filled = 0; filled < length; ) {
       const { bytesRead } = await file.read(Body, filled, length - filled, start + filled);
-      if (bytesRead === 0) throw new Error(`${path} became smaller while it was being uploaded`);
+      if (bytesRead === 0) throw new Error(`${path} shrank while it was being uploaded`);
       filled += bytesRead;
     }
     const digest = createHash("md5").update(Body).digest();
