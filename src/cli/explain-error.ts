@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ErrorDetail } from "../core/api/index.ts";
 import { redactUrls } from "../core/kit/clean-text.ts";
 import { own as ownEntry } from "../core/kit/lookup.ts";
 import { formatUsd } from "../core/kit/money.ts";
@@ -190,23 +191,13 @@ function cureOf(typed: string): string | null {
 
 function detailList(error: object): string {
   const details = "details" in error && Array.isArray(error.details) ? error.details : [];
-  return details
-    .map(
-      (detail: Detail) =>
-        `\n  ${visible(redactUrls(detail.field))}: ${visible(redactUrls(detail.message))}${allowed(detail)}`,
-    )
-    .join("");
+  return details.map(detailLine).join("");
 }
 
-interface Detail {
-  readonly field: string;
-  readonly message: string;
-  readonly allowed: readonly string[] | null;
-}
-
-function allowed({ allowed: list, message }: Detail): string {
-  const named = list?.filter((one) => !message.includes(one)) ?? [];
-  return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
+function detailLine({ field, message, allowed }: ErrorDetail): string {
+  const named = allowed?.filter((value) => !message.includes(value)) ?? [];
+  const choices = named.length === 0 ? "" : `; allowed: ${named.join(", ")}`;
+  return `\n  ${visible(redactUrls(`${field}: ${message}${choices}`))}`;
 }
 
 /** Returns the user's command with the flag that would make it succeed. Returns null if there is no such flag. */

@@ -106,7 +106,7 @@ function hasColour(output: TextOutput, env: Io["env"]): boolean {
 }
 
 interface Question {
-  readonly yes: boolean;
+  readonly yes?: boolean;
   readonly question: string;
   readonly what: string;
   readonly refused: string;

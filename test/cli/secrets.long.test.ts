@@ -63,17 +63,17 @@ describe("the dashboard's token", () => {
   test("survives restarts while only its owner can read it", async () => {
     const path = join(emptyFolder(), "dashboard-token");
     const warnings: string[] = [];
-    const first = await storedToken(path, (text) => warnings.push(text));
-    expect(await storedToken(path, (text) => warnings.push(text))).toBe(first);
+    const first = await storedToken(path, { say: (text) => warnings.push(text) });
+    expect(await storedToken(path, { say: (text) => warnings.push(text) })).toBe(first);
     expect([statSync(path).mode & 0o777, warnings]).toEqual([0o600, []]);
   });
 
   test.each(spoiled)("is renewed, with a message, when its file %s", async (_how, spoil) => {
     const path = join(emptyFolder(), "dashboard-token");
     const warnings: string[] = [];
-    const first = await storedToken(path, (text) => warnings.push(text));
+    const first = await storedToken(path, { say: (text) => warnings.push(text) });
     spoil(path);
-    const second = await storedToken(path, (text) => warnings.push(text));
+    const second = await storedToken(path, { say: (text) => warnings.push(text) });
     expect(second).not.toBe(first);
     expect([readFileSync(path, "utf8").trim(), statSync(path).mode & 0o777]).toEqual([second, 0o600]);
     expect(warnings.join()).toContain("other users");
@@ -85,7 +85,7 @@ describe("the dashboard's token", () => {
     writeFileSync(planted, `${"x".repeat(40)}\n`, { mode: 0o600 });
     const path = join(folder, "dashboard-token");
     symlinkSync(planted, path);
-    const token = await storedToken(path, () => undefined);
+    const token = await storedToken(path, { say: () => undefined });
     expect(token).not.toBe("x".repeat(40));
     expect(readFileSync(planted, "utf8")).toBe(`${"x".repeat(40)}\n`);
     expect(lstatSync(path).isSymbolicLink()).toBe(false);

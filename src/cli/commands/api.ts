@@ -114,11 +114,11 @@ async function confirmPrice(
   context: Context,
 ): Promise<void> {
   if (show.service.kind === "local" || flags.yes === true) return;
-  const costMicros = model === null ? null : await estimated(show, model, body);
+  const { input = {} } = body as { readonly input?: Readonly<Record<string, unknown>> };
+  const costMicros = model === null ? null : (await show.client.estimate({ model, input })).costMicros;
   const price = costMicros === null ? "an unknown amount" : dollars(costMicros);
   // If the body came from stdin, the answer cannot be read from there.
   await confirm(flags.data === "-" ? { ask: null } : context.io, {
-    yes: false,
     question: `Spend ${price}?`,
     what: `This spends real money (${price})`,
     refused: "Not sent; nothing was spent",
@@ -126,20 +126,13 @@ async function confirmPrice(
   });
 }
 
-async function estimated({ client }: Showrunner, model: string, body: unknown): Promise<number | null> {
-  const { input = {} } = body as { readonly input?: Readonly<Record<string, unknown>> };
-  return (await client.estimate({ model, input })).costMicros;
-}
-
-interface Failure {
-  readonly code?: string;
-  readonly sent?: boolean;
-  readonly envelope?: boolean;
-  readonly status?: number;
-}
-
 function isUncertain(error: unknown): boolean {
-  const { code, sent, envelope, status } = error as Failure;
+  const { code, sent, envelope, status } = error as {
+    code?: string;
+    sent?: boolean;
+    envelope?: boolean;
+    status?: number;
+  };
   if (code === "INVALID_OPTION" || sent === false) return false;
   if (status === undefined) return true;
   return !(envelope === true && status >= 400 && status < 500 && status !== 408 && status !== 409);

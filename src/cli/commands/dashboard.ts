@@ -19,10 +19,10 @@ import { visible } from "../text/escape.ts";
 const LEAST_LENGTH = 32;
 
 /** Returns the stored token. If there is no token that can be trusted, stores and returns a new token. */
-export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
+export async function storedToken(path: string, { say }: Pick<CommandOutput, "say">): Promise<string> {
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
-  if (stored.fault !== null) warn(`${path} ${stored.fault}, so a new token was created. The old one no longer works.`);
+  if (stored.fault !== null) say(`${path} ${stored.fault}, so a new token was created. The old one no longer works.`);
   return makeToken(path);
 }
 
@@ -97,7 +97,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
     try {
       sayWhere(show, context);
       const media = await openMedia(kept);
-      const token = await storedToken(join(folder, "dashboard-token"), (text) => output.say(text));
+      const token = await storedToken(join(folder, "dashboard-token"), output);
       const options = {
         show,
         reopen,
@@ -107,9 +107,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
         pickedDir: join(folder, "picked"),
         token,
         launcher: io.launcher,
-        ...(flags.viewers === true && {
-          viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), (text) => output.say(text)),
-        }),
+        ...(flags.viewers && { viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), output) }),
         ...placeOf(flags),
         publicUrl: flags.publicUrl || io.env.SHOWRUNNER_PUBLIC_URL || undefined,
         loadPipeline: codeFrom(pipelines, context),

@@ -16,7 +16,7 @@ import { formatBytes } from "../../core/kit/value-text.ts";
 import { fetchForOperator, unreached } from "../../core/network/index.ts";
 import type { RunRow } from "../../core/view/index.ts";
 import { ffmpegSummary } from "../../film/index.ts";
-import { openJournal } from "../../index.ts";
+import { type JournalStore, openJournal } from "../../index.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, withShowrunner } from "../context.ts";
 import { explainError } from "../explain-error.ts";
@@ -140,7 +140,7 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
     const store = await openJournal(location);
     try {
       const rows = await store.runs();
-      await readNewest(rows, (runId) => store.read(runId));
+      await readNewest(store, rows);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
       const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}; verified the newest runs in ${visible(shownJournal(location))}`;
       const folder = visible(dirname(location));
@@ -158,11 +158,7 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
   });
 }
 
-async function orFailed(
-  check: string,
-  { env }: Io,
-  find: () => Promise<readonly Finding[]>,
-): Promise<readonly Finding[]> {
+async function orFailed(check: string, { env }: Io, find: () => Promise<readonly Finding[]>) {
   try {
     return await find();
   } catch (error) {
@@ -179,12 +175,9 @@ async function factsOf(location: string): Promise<string> {
 }
 
 /** Checks the events of the newest runs. Throws if some are missing, because the journal is then damaged. */
-async function readNewest(
-  rows: readonly RunRow[],
-  read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
-): Promise<void> {
+async function readNewest(journal: JournalStore, rows: readonly RunRow[]): Promise<void> {
   for (const { runId, lastSeq } of rows.slice(0, LOOKED_AT)) {
-    const events = await read(runId);
+    const events = await journal.read(runId);
     if (events.length >= lastSeq && events.every(({ seq }, at) => seq === at + 1)) continue;
     throw usageError(`Events of run ${visible(runId)} are missing`, "restore the journal from a copy");
   }
@@ -240,11 +233,7 @@ function clockFinding(check: string, server: string, offsetMs: number, mostMs: n
 /** If clocks differ by more than this, receivers may refuse webhooks as too old. */
 const WEBHOOK_SKEW_MS = 60_000;
 
-async function serviceFindings(
-  context: Context,
-  flags: ServiceFlags,
-  target: WebhookTarget | null,
-): Promise<readonly Finding[]> {
+async function serviceFindings(context: Context, flags: ServiceFlags, target: WebhookTarget | null) {
   const findings = await orFailed("service", context.io, () =>
     withShowrunner(flags, async (show) => {
       const began = performance.now();
@@ -278,11 +267,7 @@ function webhookTarget({ webhookUrl: url, webhookPort: port }: Flags["doctor"]) 
   return { url: new URL(url), port: port! };
 }
 
-async function webhookFindings(
-  context: Context,
-  client: Client,
-  target: WebhookTarget | null,
-): Promise<readonly Finding[]> {
+async function webhookFindings(context: Context, client: Client, target: WebhookTarget | null) {
   const set = await defaultWebhook(context, client);
   if (target === null) {
     const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (opens the port briefly)";

@@ -27,7 +27,7 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
     const places = await placeTakes(takes, file, media, state);
     const facts = new Map<string, TakeFacts>();
     for (const [hash, take] of takes) facts.set(hash, await factsOf(take, places.get(hash)!));
-    const timeline = otioTimeline(list, { run: runId, factsOf: (take) => facts.get(hashOf(take))! });
+    const timeline = otioTimeline(list, runId, (take) => facts.get(hashOf(take))!);
     await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
     output.result({ id: runId, of: list.name, file, media: [...places.values()] }, visible(file));
     output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
@@ -95,15 +95,13 @@ interface TakeFacts {
   readonly fps: number | null;
 }
 
+type FactsOf = (take: EditTake) => TakeFacts;
+
 /** Converts an edit list to an OTIO timeline. Overlays and the finished film are on disabled tracks. */
-function otioTimeline(
-  list: EditList,
-  { run, factsOf }: { readonly run: string; readonly factsOf: (take: EditTake) => TakeFacts },
-) {
+function otioTimeline(list: EditList, run: string, factsOf: FactsOf) {
   const clips = [...list.pictures, ...(list.finished === null ? [] : [list.finished])];
   const fps = clips.map((clip) => factsOf(clip.takes[clip.active]!).fps).find((one) => one !== null && one > 0) ?? RATE;
-  const range = (from: number, to: number) => timeRange(from, to, fps);
-  const clipOf = (clip: EditClip) => otioClip(clip, factsOf, range);
+  const clipOf = (clip: EditClip) => otioClip(clip, factsOf, fps);
   const tracks = [
     ...(list.pictures.length === 0 ? [] : [track("clips", "Video", list.pictures.map(clipOf))]),
     ...list.sounds.map((sound) => track(sound.name, "Audio", [clipOf(sound)])),
@@ -116,7 +114,7 @@ function otioTimeline(
     name: text.replaceAll("\n", " ").slice(0, 80),
     color: "YELLOW",
     comment: text,
-    marked_range: range(start, end),
+    marked_range: timeRange(start, end, fps),
   }));
   return {
     OTIO_SCHEMA: "Timeline.1",
@@ -138,11 +136,7 @@ function track(name: string, kind: "Video" | "Audio", children: readonly object[
 const kindOf = ({ takes, active }: EditClip) =>
   takes[active]!.output.copy!.contentType.startsWith("audio/") ? "Audio" : "Video";
 
-function otioClip(
-  { name, takes, active }: EditClip,
-  factsOf: (take: EditTake) => TakeFacts,
-  range: (from: number, to: number) => object,
-) {
+function otioClip({ name, takes, active }: EditClip, factsOf: FactsOf, fps: number) {
   const keys = takes.map((_, index) => (index === active ? "DEFAULT_MEDIA" : `take ${index + 1}`));
   const references = takes.map((take, index) => {
     const { durationMs, url } = factsOf(take);
@@ -152,7 +146,7 @@ function otioClip(
         OTIO_SCHEMA: "ExternalReference.1",
         metadata: { showrunner: { step: take.step, output: take.output.index, sha256: take.output.copy!.sha256 } },
         name: take.step,
-        available_range: durationMs === null ? null : range(0, durationMs / 1000),
+        available_range: durationMs === null ? null : timeRange(0, durationMs / 1000, fps),
         available_image_bounds: null,
         target_url: url,
       },
@@ -162,7 +156,7 @@ function otioClip(
   return {
     OTIO_SCHEMA: "Clip.2",
     ...item(name),
-    source_range: range(0, durationMs === null ? STILL_SECONDS : durationMs / 1000),
+    source_range: timeRange(0, durationMs === null ? STILL_SECONDS : durationMs / 1000, fps),
     media_references: Object.fromEntries(references),
     active_media_reference_key: "DEFAULT_MEDIA",
   };

@@ -100,12 +100,7 @@ function installCommands({ manifest, added, lacking }: Project): readonly string
 
 const folder = fileURLToPath(new URL("../../../recipes/", import.meta.url));
 
-interface Recipe {
-  readonly name: string;
-  readonly makes: string;
-}
-
-export function listRecipes(): readonly Recipe[] {
+export function listRecipes() {
   const rows = readFileSync(join(folder, "README.md"), "utf8").matchAll(
     /^\| \[([a-z-]+)\.ts\]\([^)]+\) \| ([^|]+) \|/gm,
   );
@@ -134,11 +129,11 @@ function readRecipe(path: string): Buffer {
 
 function printRecipes({ output }: Context): void {
   const recipes = listRecipes();
-  const columns = [
-    { title: "recipe", value: ({ name }: Recipe) => name },
-    { title: "makes", value: ({ makes }: Recipe) => makes },
-  ];
-  output.result(recipes, table(recipes, columns));
+  const text = table(recipes, [
+    { title: "recipe", value: ({ name }) => name },
+    { title: "makes", value: ({ makes }) => makes },
+  ]);
+  output.result(recipes, text);
   output.next("showrunner init --recipe image-to-video   (copies this recipe with the files that it needs)");
 }
 
@@ -343,7 +338,12 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   );
   const found = await writeNew(file, skill);
   if (found === "kept") {
-    if (!force) throw differs(join(dir, SKILL), flags);
+    const where = flags.dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
+    if (!force)
+      throw usageError(
+        `${visible(join(dir, SKILL))} already exists and differs from this version's skill, so it was not overwritten`,
+        `showrunner skills install${where} --force   (overwrites it, including your changes)`,
+      );
     await writeDurably(file, skill);
   }
   const state = found === "kept" ? "overwritten" : found;
@@ -353,12 +353,4 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
     "Agents that read skills from this folder will find the skill the next time they start, and will use it for pipelines and videos",
   );
   output.next("showrunner init   (creates a starter pipeline)");
-}
-
-function differs(path: string, { dir }: Flags["skills install"]): CliError {
-  const where = dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
-  return usageError(
-    `${visible(path)} already exists and differs from this version's skill, so it was not overwritten`,
-    `showrunner skills install${where} --force   (overwrites it, including your changes)`,
-  );
 }

@@ -26,7 +26,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
   await mkdir(journalFolder, { recursive: true, mode: 0o700 });
-  const [budgetMicros, beforeMicros] = [micros(flags.budget), await spentBefore(flags)];
+  const [budgetMicros, beforeMicros] = [parseUsd(flags.budget ?? ""), await spentBefore(flags)];
   const budget = budgetMicros === null ? [] : [`${AGENT_TAG}:${formatUsd(beforeMicros + budgetMicros)}`];
   const capped = { ...flags, files: filesDir, cap: [...(flags.cap ?? []), ...budget] };
   await withShowrunner(capped, async (show) => {
@@ -38,7 +38,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
       filesDir,
       budgetMicros,
       beforeMicros,
-      runBudgetMicros: micros(flags.runBudget),
+      runBudgetMicros: parseUsd(flags.runBudget ?? ""),
       maxUnquoted: flags.maxUnquoted,
       allowApprove: flags.allowApprove === true,
       mayAsk: flags.ask === true,
@@ -46,7 +46,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
     });
     sayLimits(context, flags, pipelines);
     if (flags.http) {
-      const token = await storedToken(join(journalFolder, "mcp-token"), (text) => output.say(text));
+      const token = await storedToken(join(journalFolder, "mcp-token"), output);
       const served = await startHttp(session, { port: flags.port ?? DEFAULT_PORT, token });
       const { interrupt } = io;
       output.result({ url: served.url, token }, `${served.url}\nAuthorization: Bearer ${token}`);
@@ -62,10 +62,6 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
 
 async function spentBefore({ budget, ...flags }: Flags["mcp"]): Promise<number> {
   return budget === undefined ? 0 : withShowrunner(flags, (show) => committedMicros(show, AGENT_TAG));
-}
-
-function micros(text: string | undefined): number | null {
-  return text === undefined ? null : parseUsd(text);
 }
 
 function sayLimits(

@@ -41,20 +41,15 @@ async function create(
   const here = await dashboardOrigin(journalFolderOf(io, flags));
   const origin = named ? originOf(named) : here.origin;
   const now = Date.now();
-  const { link, token } = await createReviewLink(
-    journal,
-    { scope, expiresMs: flags.expires, maxUses: flags.maxUses },
-    now,
-  );
+  const options = { scope, expiresMs: flags.expires, maxUses: flags.maxUses };
+  const { link, token } = await createReviewLink(journal, options, now);
   const url = reviewLinkUrl(origin, token);
-  output.result(toDocument({ ...reviewLinkView(link, now), url }), url);
-  output.say(
-    `Anyone with this address can decide on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
-  );
+  const view = reviewLinkView(link, now);
+  output.result(toDocument({ ...view, url }), url);
+  output.say(`Anyone with this address can decide on ${visible(shown(view))} until ${iso(link.expiresAt)}.`);
   output.say("Copy the address now: it cannot be shown again, because the journal only stores its hash.");
-  if (named === undefined || named === "") {
+  if (!named)
     output.say("The link only opens on this machine; set --public-url to the address that clients can reach.");
-  }
   const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
   if (runs.length === 0) output.say("No run has this tag yet; the link will show runs once they have it.");
   const command = `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}`;

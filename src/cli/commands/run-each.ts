@@ -102,16 +102,14 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
   return withRows(context, loaded, flags, async (show, { quote, rows }) => {
     context.output.say(quoteText(quote));
-    const rest = {
-      totalMicros: { min: quote.expectedMicros, max: maxOf(quote) },
-      expectedMicros: quote.expectedMicros,
-    };
-    const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
+    const { expectedMicros } = quote;
+    const price = { totalMicros: { min: expectedMicros, max: maxOf(quote) }, expectedMicros };
+    const budget = flags.budget ?? (await agreedPrice(show, price, context));
     if (flags.detach && flags.engine === undefined) {
       const first = quote.rows.find(({ known }) => known === null);
       if (first === undefined)
         throw usageError("every row already has a run", "run the command again without --detach");
-      return { runId: first.row.id, budget: budget ?? null };
+      return { runId: first.row.id, budget };
     }
     const { outcomes, error } = await drive(show, context, {
       loaded,
@@ -273,11 +271,7 @@ function neededBudget(outcomes: readonly RowOutcome[], budget: string | null): s
   return budget === null || micros <= parseUsd(budget)! ? null : wholeCents(micros);
 }
 
-function withProblems(
-  mistakes: readonly RowMistake[],
-  problems: readonly RowProblem[],
-  rows: readonly FileRow[],
-): readonly RowMistake[] {
+function withProblems(mistakes: readonly RowMistake[], problems: readonly RowProblem[], rows: readonly FileRow[]) {
   const isSaid = (one: RowMistake) => mistakes.some(({ line, column }) => line === one.line && column === one.column);
   return [...mistakes, ...problems.map((problem) => ofRow(problem, rows)).filter((one) => !isSaid(one))];
 }

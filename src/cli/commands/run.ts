@@ -3,13 +3,14 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { checkRunId } from "../../core/engine/index.ts";
 import { dollars, parseUsd } from "../../core/kit/money.ts";
 import { isRunFinal, type RunRow } from "../../core/view/index.ts";
 import { OverBudgetError, type Quote } from "../../index.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
-import { checkFileName, inputSchema, readInput } from "../input/read-input.ts";
+import { inputSchema, readInput } from "../input/read-input.ts";
 import { agreedPrice, checkRunFlags, quoteOptions, runOptions, withProfileService } from "../input/run-options.ts";
 import { isAgreed } from "../io.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
@@ -35,9 +36,9 @@ interface Detached {
   readonly runId: string;
   /** The unfinished run to continue. Absent for a new run. */
   readonly known?: RunRow;
-  /** The agreed maximum in US dollars. Null for the local service. */
-  readonly budget?: string | null;
-  readonly quote?: string | null;
+  /** The agreed maximum in US dollars. Undefined for the local service. */
+  readonly budget?: string | undefined;
+  readonly quote?: string | undefined;
   readonly startAnyway?: boolean;
 }
 
@@ -45,7 +46,7 @@ async function runOne(context: Context, loaded: LoadedPipeline, flags: Flags["ru
   const { io, output } = context;
   const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const options = runOptions(flags, loaded);
-  if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
+  if (flags.detach && flags.id !== undefined) checkRunId(flags.id);
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
   return withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);
@@ -77,24 +78,20 @@ async function runOne(context: Context, loaded: LoadedPipeline, flags: Flags["ru
     if (!quote.ok) return reportProblems(quote.problems, context, flags.baseUrl);
     output.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const isAgreed = flags.budget !== undefined || flags.quote !== undefined;
-    const budget = flags.budget ?? (isAgreed ? null : await agreedPrice(show, quote, context));
+    const budget = flags.budget ?? (isAgreed ? undefined : await agreedPrice(show, quote, context));
     // A yes on the terminal covers exactly the prices shown.
-    const agreedTo = flags.quote ?? (isAgreed || budget === null ? null : quote.id);
+    const shown = isAgreed || budget === undefined ? undefined : (quote.id ?? undefined);
     const startAnyway = await startsAnyway(quote, flags, context);
-    const agreed = {
-      ...options,
-      ...(budget !== null && { budget }),
-      ...(agreedTo !== null && { quote: agreedTo }),
-      startAnyway,
-    };
-    if (isHanded) return startElsewhere(context, flags, await show.start(loaded.pipeline, input, agreed));
+    const agreed = { budget, quote: flags.quote ?? shown, startAnyway };
+    if (isHanded)
+      return startElsewhere(context, flags, await show.start(loaded.pipeline, input, { ...options, ...agreed }));
     if (flags.detach) {
-      const budgetMicros = budget === null ? null : parseUsd(budget);
+      const budgetMicros = budget === undefined ? null : parseUsd(budget);
       if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
         throw new OverBudgetError(quote.expectedMicros, budgetMicros);
-      return { runId, budget, quote: agreedTo, startAnyway };
+      return { runId, ...agreed };
     }
-    const handle = await show.run(loaded.pipeline, input, agreed);
+    const handle = await show.run(loaded.pipeline, input, { ...options, ...agreed });
     output.say(`Run ${handle.id}`);
     return followRun(handle, context, watching(show));
   });
@@ -202,7 +199,7 @@ function isBegun(row: RunRow | null, known: RunRow | null): boolean {
 /** Returns the arguments as the user typed them, plus values that the user confirmed or that were generated. */
 function argumentsOf(
   { args }: Context,
-  { runId, budget = null, quote = null, startAnyway }: Detached,
+  { runId, budget, quote, startAnyway }: Detached,
   flags: Flags["run"],
 ): readonly string[] {
   const [command = "run", ...typed] = args.filter((word) => word !== "--detach" && word !== "--json");
@@ -210,8 +207,8 @@ function argumentsOf(
   return [
     command,
     ...(isNamed ? [] : ["--id", runId]),
-    ...(budget === null || flags.budget !== undefined ? [] : ["--budget", budget]),
-    ...(quote === null || flags.quote !== undefined ? [] : ["--quote", quote]),
+    ...(budget === undefined || flags.budget !== undefined ? [] : ["--budget", budget]),
+    ...(quote === undefined || flags.quote !== undefined ? [] : ["--quote", quote]),
     ...(startAnyway && !flags.startAnyway ? ["--start-anyway"] : []),
     ...typed,
   ];

@@ -72,12 +72,7 @@ function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullab
 
 const MOST_REFUSED = 20;
 
-async function refusedTexts(
-  runner: Showrunner,
-  context: Context,
-  report: RunDocument,
-  flags: ServiceFlags,
-): Promise<readonly string[]> {
+async function refusedTexts(runner: Showrunner, context: Context, report: RunDocument, flags: ServiceFlags) {
   if (report.refused.length === 0) return [];
   const about = await aboutRun(runner, context, report.id, flags);
   const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), about);

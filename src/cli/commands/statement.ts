@@ -117,11 +117,7 @@ interface Source extends Pick<StatementLine, "run" | "pipeline" | "title"> {
 
 type Unpriced = Omit<StatementLine, "section" | "amount">;
 
-function withAmounts(
-  section: StatementLine["section"],
-  lines: readonly Unpriced[],
-  markup: bigint,
-): readonly StatementLine[] {
+function withAmounts(section: StatementLine["section"], lines: readonly Unpriced[], markup: bigint) {
   const costs = lines.map(({ costMicros }) => costMicros);
   const amounts = invoiced(costs, markup).lines;
   return lines.map((one, at) => ({ section, ...one, amount: formatCents(amounts[at]!) }));

@@ -60,10 +60,7 @@ function rateLimitOf(flag: string, text: string): { readonly requests: number; r
 }
 
 /** Parses a tag with optional weights: `client`, or `client,acme=3,trial=0.5`. */
-function turnsOf(
-  flag: string,
-  text: string,
-): { readonly tag: string; readonly weights: Readonly<Record<string, number>> } {
+function turnsOf(flag: string, text: string) {
   const [tag = "", ...given] = text.split(",");
   const weights = given.map((one): [string, number] => {
     const at = one.lastIndexOf("=");

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type JsonMistake, MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import { shellWord } from "../../core/kit/value-text.ts";
 import type { Json, Pipeline } from "../../index.ts";
-import { CliError, usageError } from "../cli-error.ts";
+import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { Flags, TableFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -10,14 +10,6 @@ import { firstLines } from "../text/table.ts";
 import { kindOf } from "./named-file.ts";
 import { fieldAt, readItems, type Schema, setField, takesText, typeOf } from "./rows-file.ts";
 import { readTextFile } from "./table-file.ts";
-
-export function checkFileName(id: string): void {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(id)) return;
-  throw usageError(
-    `--id ${visible(id)} is not a valid run id`,
-    "use up to 100 letters, digits, dots, underscores and hyphens",
-  );
-}
 
 /** Flags for a pipeline's input. A later `-i` overrides an earlier `-i` and `--input`. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;

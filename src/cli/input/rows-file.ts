@@ -229,11 +229,7 @@ function jsonRecords(text: string): Records {
 type Columns = ReadonlyMap<string, Column | string>;
 
 /** Matches the columns of all records with input fields. Columns in `naming` need not be input fields. */
-function columnsIn(
-  { headerLine, records }: Records,
-  schema: Schema,
-  naming: readonly string[] = [],
-): { readonly columns: Columns; readonly mistakes: readonly RowMistake[] } {
+function columnsIn({ headerLine, records }: Records, schema: Schema, naming: readonly string[] = []) {
   const columns = new Map<string, Column | string>();
   const mistakes: RowMistake[] = [];
   for (const { line, cells } of records) {
@@ -257,11 +253,7 @@ function putCells({ line, cells }: TableRow, columns: Columns, target: Target): 
 }
 
 /** Reads a table as a list of objects, for a field whose value is such a list. */
-export async function readItems(
-  text: string,
-  flags: TableFlags,
-  schema: Schema,
-): Promise<{ readonly items: readonly object[]; readonly mistakes: readonly RowMistake[] }> {
+export async function readItems(text: string, flags: TableFlags, schema: Schema) {
   const read = await tableRecords(text, flags);
   const { columns, mistakes: unknown } = columnsIn(read, schema);
   const mistakes = [...read.mistakes, ...unknown];

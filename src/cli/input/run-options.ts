@@ -80,13 +80,13 @@ export function runOptions(
   };
 }
 
-/** Asks the user to confirm the maximum price, and returns it in US dollars. Returns null for the local service. */
+/** Asks the user to confirm the maximum price, and returns it in US dollars; undefined for the local service. */
 export async function agreedPrice(
   show: Showrunner,
   quote: Pick<Quote, "totalMicros" | "expectedMicros">,
   { io, args }: { readonly io: Pick<Io, "ask">; readonly args: readonly string[] },
-): Promise<string | null> {
-  if (show.service.kind === "local") return null;
+): Promise<string | undefined> {
+  if (show.service.kind === "local") return undefined;
   const amount = wholeCents(quote.totalMicros.max ?? quote.expectedMicros);
   const next = repeatedCommand({ args }, "--budget", amount);
   if (io.ask === null || quote.totalMicros.max === null) {

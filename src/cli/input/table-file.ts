@@ -44,7 +44,6 @@ export async function readTextFile(
   const line = visible(text.split("\n")[at]!.trim().slice(0, 80));
   const what = `${visible(path)} is not UTF-8. Read as Windows-1252, line ${at + 1} is: ${line}`;
   await confirm(io, {
-    yes: false,
     what,
     question: `${what}\nIs that correct?`,
     refused: `${visible(path)} was not read`,

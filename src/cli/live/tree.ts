@@ -21,7 +21,7 @@ function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): num
 /**
  * Returns the remaining time of a run. `isLeast` means that `ms` is only a minimum, because some durations are unknown.
  */
-export function remainingOf(live: LiveRun, options: Pick<TreeOptions, "now" | "expectedMs">) {
+export function remainingOf(live: LiveRun, options: Expected) {
   const { steps: all = [], state } = live.view ?? {};
   const open = all.filter(({ finishedAt }) => finishedAt === null);
   const left = new Map(open.map((step) => [step.path, stepLeft(step, live, options)]));
@@ -37,11 +37,7 @@ function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): bool
   return traitsOf(plan).expansion !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
 
-function stepLeft(
-  step: StepView,
-  live: LiveRun,
-  { now, expectedMs }: Pick<TreeOptions, "now" | "expectedMs">,
-): number | null {
+function stepLeft(step: StepView, live: LiveRun, { now, expectedMs }: Expected): number | null {
   if (traitsOf(step.plan).decision !== null) return null;
   const end = expectedEnd(step, live, expectedMs);
   if (end !== null) return Math.max(0, end - now);
@@ -58,6 +54,8 @@ export interface TreeOptions {
   /** The time until the rate limit lets the next request through. Null if no request waits. */
   readonly limitWaitMs?: number | null;
 }
+
+type Expected = Pick<TreeOptions, "now" | "expectedMs">;
 
 const marks: Readonly<
   Record<StepView["phase"], readonly [mark: string, style: "dim" | "cyan" | "green" | "yellow" | "red"]>
@@ -127,9 +125,8 @@ function restText(steps: readonly StepView[], shown: readonly StepView[]): strin
     const name = names[step.phase] ?? step.phase;
     if (!isShown.has(step)) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const waiting = counts.get("waiting");
-  const others = [...counts].filter(([phase]) => phase !== "waiting").map(([phase, count]) => `${count} ${phase}`);
-  return [...(waiting === undefined ? [] : [`${waiting} waiting`]), ...others].join(", ");
+  const waitingFirst = [...counts].sort(([a], [b]) => Number(b === "waiting") - Number(a === "waiting"));
+  return waitingFirst.map(([name, count]) => `${count} ${name}`).join(", ");
 }
 
 type LineOptions = TreeOptions & { readonly depth: number; readonly nameWidth: number };

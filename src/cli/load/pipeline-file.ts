@@ -57,7 +57,6 @@ function neverLoaded(file: string, cwd: string, waited: string): CliError {
   return failed(
     `${name} did not load: a top-level await in it, or in a file it imports, did not settle ${waited}`,
     "move the await into a task, or make sure that it settles, and try again",
-    undefined,
   );
 }
 
@@ -65,7 +64,7 @@ function invalid(message: string, next: string, cause: unknown): CliError {
   return new CliError("PIPELINE_FILE_INVALID", message, { next, cause });
 }
 
-function failed(message: string, next: string, cause: unknown): CliError {
+function failed(message: string, next: string, cause?: unknown): CliError {
   return new CliError("PIPELINE_FILE_FAILED", message, { next, cause });
 }
 
@@ -182,28 +181,21 @@ async function existing(file: string, cwd: string): Promise<string> {
 function choose(
   pipelines: readonly [string, Pipeline][],
   requested: string | null,
-  about: { readonly exports: Record<string, unknown>; readonly shown: string },
+  { exports, shown }: { readonly exports: Record<string, unknown>; readonly shown: string },
 ): [string, Pipeline] {
-  const { exports, shown } = about;
   const found = pipelines.find(([name]) => name === (requested ?? "default"));
   if (found) return found;
+  const [first, ...others] = pipelines;
+  if (requested === null && first && others.length === 0) return first;
   const names = pipelines.map(([name]) => visible(name));
-  if (requested !== null) {
-    throw notFound(
-      `${shown} has no pipeline named ${visible(requested)}`,
-      names.length > 0 ? choices(shown, names) : example,
-    );
-  }
-  const [only] = pipelines;
-  if (only && pipelines.length === 1) return only;
-  if (only) throw notFound(`${shown} exports several pipelines: ${names.join(", ")}`, choices(shown, names));
-  throw notFound(`${shown} exports no pipeline; it exports ${listed(exports)}`, example);
-}
-
-const example = 'export one: export default pipeline("name", { input, build })';
-
-function choices(shown: string, names: readonly string[]): string {
-  return `choose one: ${names.map((name) => `${shown}#${name}`).join(" or ")}`;
+  const next = first
+    ? `choose one: ${names.map((name) => `${shown}#${name}`).join(" or ")}`
+    : 'export one: export default pipeline("name", { input, build })';
+  const there = first
+    ? `exports several pipelines: ${names.join(", ")}`
+    : `exports no pipeline; it exports ${listed(exports)}`;
+  const problem = requested === null ? there : `has no pipeline named ${visible(requested)}`;
+  throw new CliError("PIPELINE_NOT_FOUND", `${shown} ${problem}`, { next });
 }
 
 function listed(exports: Record<string, unknown>): string {
@@ -211,10 +203,6 @@ function listed(exports: Record<string, unknown>): string {
     ([name, value]) => `${visible(name)} (${value === null ? "null" : typeof value})`,
   );
   return all.length > 0 ? all.join(", ") : "nothing";
-}
-
-function notFound(message: string, next: string): CliError {
-  return new CliError("PIPELINE_NOT_FOUND", message, { next });
 }
 
 function stamp(file: string): string {

@@ -12,7 +12,9 @@ const { image, audio } = STANDING_IN;
 const prompt = "A boat";
 const frame = { aspect_ratio: "16:9", resolution: "720p" };
 
-interface Role extends Wish {
+interface Role {
+  readonly needs: Input;
+  readonly likes: Input;
   readonly modality: "image" | "video" | "audio";
   /** Optional fields, most important first. Models that accept more of them are preferred. */
   readonly ranks: readonly string[];
@@ -112,12 +114,11 @@ type CatalogModel = ReturnType<Catalog["models"]>[number];
 type JsonSchema = CatalogModel["inputSchema"];
 type Input = Readonly<Record<string, Json>>;
 
-interface Wish {
-  readonly needs: Input;
-  readonly likes: Input;
-}
-
-function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
+function fitInput(
+  catalog: Catalog,
+  model: CatalogModel,
+  { needs, likes }: Pick<Role, "needs" | "likes">,
+): Input | null {
   const fields = propertiesOf(model.inputSchema);
   if (Object.keys(needs).some((name) => fields[name] === undefined)) return null;
   const { required } = model.inputSchema;
@@ -150,10 +151,7 @@ function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefin
   return larger.length > 0 ? Math.min(...(larger as number[])) : (own ?? listed[0]);
 }
 
-interface Starter {
-  readonly picture: Pick<Choice, "model" | "input">;
-  readonly film: Pick<Choice, "model" | "input">;
-}
+type Starter = Readonly<Record<"picture" | "film", Pick<Choice, "model" | "input">>>;
 
 export const LOCAL_STARTER: Starter = {
   picture: { model: "image-1", input: { prompt: "", aspect_ratio: "16:9" } },

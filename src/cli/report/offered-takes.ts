@@ -12,10 +12,10 @@ import { visible } from "../text/escape.ts";
 type Step = RunDocument["steps"][number];
 type Output = Step["outputs"][number];
 
-/** A run, its report, and the function that copies its results for review. */
 export interface About {
   readonly run: RunView;
   readonly report: RunDocument;
+  /** Copies a result for review. */
   readonly review: ReturnType<typeof reviewFiles>;
 }
 
@@ -33,17 +33,13 @@ function reviewFiles({ media }: Showrunner, { io }: Context, flags: ServiceFlags
     if (sha256 === null) return null;
     const name = `${step.replaceAll("/", "_")}-${index + 1}-${sha256.slice(0, 8)}`;
     const file = join(folder, runId, `${name}${type === null ? "" : fileExtension(type)}`);
-    if (await isThere(file, await media.sizeOf(sha256))) return file;
+    const copied = await stat(file).catch(() => null);
+    if (copied?.size === (await media.sizeOf(sha256))) return file;
     await mkdir(dirname(file), { recursive: true });
     await using held = await media.hold([sha256]);
     await copyFile(held.path(sha256), file, constants.COPYFILE_FICLONE);
     return file;
   };
-}
-
-async function isThere(file: string, sizeBytes: number | null): Promise<boolean> {
-  const known = await stat(file).catch(() => null);
-  return known !== null && known.size === sizeBytes;
 }
 
 /** A result that can be picked. `pick` is its number for `--pick`, starting at 1. */
