@@ -125,7 +125,7 @@ describe("a run behind a company's proxy", () => {
 
   test("is told of NODE_EXTRA_CA_CERTS where the authority is unknown", async () => {
     const { NODE_EXTRA_CA_CERTS: _, ...env } = proxies();
-    expect(await listed(env)).toContain("start with NODE_EXTRA_CA_CERTS=authority.pem");
+    expect(await listed(env)).toContain("set NODE_EXTRA_CA_CERTS=authority.pem");
   });
 });
 

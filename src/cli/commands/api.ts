@@ -114,7 +114,7 @@ async function confirmPrice(
   context: Context,
 ): Promise<void> {
   if (show.service.kind === "local" || flags.yes === true) return;
-  const { input = {} } = body as { readonly input?: Readonly<Record<string, unknown>> };
+  const { input = {} } = (body ?? {}) as { readonly input?: Readonly<Record<string, unknown>> };
   const costMicros = model === null ? null : (await show.client.estimate({ model, input })).costMicros;
   const price = costMicros === null ? "an unknown amount" : dollars(costMicros);
   // If the body came from stdin, the answer cannot be read from there.
