@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { checkRunId } from "../../core/engine/index.ts";
+import { isRunId } from "../../core/kit/file-name.ts";
 import { dollars, parseUsd } from "../../core/kit/money.ts";
 import { isRunFinal, type RunRow } from "../../core/view/index.ts";
 import { OverBudgetError, type Quote } from "../../index.ts";
@@ -46,7 +46,10 @@ async function runOne(context: Context, loaded: LoadedPipeline, flags: Flags["ru
   const { io, output } = context;
   const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const options = runOptions(flags, loaded);
-  if (flags.detach && flags.id !== undefined) checkRunId(flags.id);
+  if (flags.detach && flags.id !== undefined && !isRunId(flags.id)) {
+    const next = "use up to 100 letters, digits, dots, underscores and hyphens";
+    throw usageError(`--id ${visible(flags.id)} is not a valid run id`, next);
+  }
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
   return withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);

@@ -12,5 +12,5 @@ export { discardUnnamed } from "./media/gc.ts";
 export { measureMedia, readingFor } from "./media/media-reader.ts";
 export { checkMedia, openMedia } from "./media/open-media.ts";
 export { openNotifications } from "./notify/notifications.ts";
-export { checkRunId, type QuoteOptions } from "./options/options.ts";
+export type { QuoteOptions } from "./options/options.ts";
 export type { LocalWork, SliceOptions } from "./slice/run-slices.ts";
