@@ -36,7 +36,7 @@ export async function openEngine(
   return createPgBossEngine({ connectionString, onError });
 }
 
-/** Returns a function that finds a run's code, but never outside `folder`. */
+/** Returns a function that finds a run's code within `folder`. */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {
     if (source === null) return null;

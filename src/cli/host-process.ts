@@ -91,8 +91,8 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Returns a function that makes Ctrl-C graceful: from then on, Ctrl-C aborts the signal that the function returned.
- * Before that, Ctrl-C ends the process immediately.
+ * Returns a function that returns a signal. Once it has been called, Ctrl-C aborts the signal; until then, Ctrl-C ends
+ * the process immediately.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();

@@ -39,7 +39,7 @@ export interface CommandOutput {
   /** Whether `--json` was given. If true, stdout gets only JSON documents; otherwise, only text. */
   readonly isJson: boolean;
   print(text: string): void;
-  /** Prints a line to stdout. Commands in the line get the `launcher` and the flags set with `carry`. */
+  /** Prints a line to stdout. Adds `launcher` and the flags from `carry` to the commands mentioned in it. */
   tell(text: string): void;
   printJson(document: unknown): void;
   /** Prints a document on one line, for commands that print several documents. */

@@ -10,7 +10,7 @@ const envelope = (text: string): AnswerText => ({ source: "with envelope", text 
 const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", text });
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
-/** All kinds of failure, each with its source and a description. */
+/** All ways in which a request can fail, each with its source and a description. */
 export const answers = {
   "400": envelope("400"),
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
@@ -240,7 +240,9 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** Answers to a repeated submission. If they refuse it, the first submission may still have created a job. */
+/**
+ * The verdict for each answer to a repeated submission. After a refusal, the first one may still have created a job.
+ */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],

@@ -165,7 +165,7 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 
 /** Facts from a provider's own documentation that allow stronger guarantees. */
 interface DeclaredProvider {
-  /** Header for the idempotency key. It is supported only for jobs that are polled later. */
+  /** Header for the idempotency key. Sent only for work that can be polled later. */
   readonly startKey?: { readonly header: string; readonly source: string };
   /** Path of the charge in `providerMetadata`. The charge is in US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };

@@ -35,7 +35,10 @@ export function splitOptions<O extends StepFields>(
 
 interface FilmTask<I, V, F extends TaskFiles> {
   readonly files: F;
-  /** Change this version whenever the same input gives different bytes, so that outdated results are not reused. */
+  /**
+   * Version of the task's code. Change it whenever the same input gives different bytes, so that outdated results are
+   * not reused.
+   */
   readonly version: string;
   readonly needs?: readonly Need[];
   readonly letters?: Letters | undefined;

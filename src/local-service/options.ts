@@ -42,7 +42,7 @@ export interface ReplayOption {
    * `fast`.
    */
   readonly speed?: "fast" | "real";
-  /** Whether the local service handles requests that are not recorded. If not, they get a 404. Default: false. */
+  /** Whether the local service handles requests that the recording lacks. If false, they get a 404. Default: false. */
   readonly orLocal?: boolean;
 }
 

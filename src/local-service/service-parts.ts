@@ -23,7 +23,7 @@ export interface ServiceParts {
   readonly renderer: Renderer;
   readonly probe: (path: string) => Promise<ProbeResult>;
   readonly hooks: JobHooks;
-  /** Emits a job's `seq` after each change to its events. */
+  /** Emits an event whose name is a job's `seq` after each change to that job's events. */
   readonly hub: EventEmitter;
   readonly outbound: Outbound;
   readonly streams: OpenStreams;
@@ -64,7 +64,7 @@ export function createMetrics() {
 
 type Metrics = ReturnType<typeof createMetrics>;
 
-/** Events about a job, emitted inside the transaction that changes it. A chat is logged and ends, without `accepted`. */
+/** Events about a job, emitted inside the transaction that changes it. For a chat, `accepted` is not emitted. */
 export type JobHooks = EventEmitter<{
   accepted: [job: JobRow];
   logged: [job: JobRow, events: readonly EventRow[]];

@@ -26,7 +26,7 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
 export interface KillReport {
   /** Number of boundaries (journal commits and requests) that were tested. One run was killed at each. */
   readonly boundaries: number;
-  /** The final status of every run. */
+  /** Final status, the same for all runs. */
   readonly status: RunResult["status"];
   /** Number of paid jobs in each run, not counting chats. */
   readonly jobs: number;

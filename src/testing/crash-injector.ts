@@ -5,8 +5,8 @@ import type { JournalStore } from "../index.ts";
 type Controller = Dispatcher.DispatchController;
 
 /**
- * A position in a run: the nth time that the run reaches the boundary `point`. Unlike a count of all boundaries, this
- * is the same position in every run of the pipeline.
+ * A position in a run: the nth time that the run reaches `point`. This is the same position in every run of the
+ * pipeline.
  */
 export interface Moment {
   readonly point: string;

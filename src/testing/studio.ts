@@ -69,8 +69,8 @@ export interface Studio extends AsyncDisposable {
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
    * Quotes the pipeline and compares each step's price with the price in a file. If they differ, throws AssertionError
-   * with the differences. A missing file is written, but fails the assertion if CI is set. SHOWRUNNER_UPDATE_QUOTES=1
-   * rewrites the file.
+   * with the differences. If the file is missing, writes it, or throws AssertionError if CI is set.
+   * SHOWRUNNER_UPDATE_QUOTES=1 rewrites the file.
    */
   assertSameQuote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,

@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import type { Context } from "../context.ts";
 
-/** Printed to make the shell complete file names. */
+/** The line that tells a completion script to complete file names. */
 const FILES = ":files";
 
 /**

@@ -180,8 +180,8 @@ async function beginRecipe(context: Context, name: string): Promise<Begun> {
 }
 
 /**
- * Checks the user's existing files for what the copied files import from them. Returns a message about the first
- * missing export or `cast.ts` role, or null.
+ * Checks that the user's existing files have what the copied files import. Returns a message about the first missing
+ * export or `cast.ts` role; null if none is missing.
  */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {

@@ -166,7 +166,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Returns the facts to sign for a file. Uses the manifest only if its hash matches the file. */
+/** Returns the claim to sign for a file. Uses the file's manifest only if it contains the file's current hash. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const said = (await readMarks(path)).digitalSourceType;
   const manifest = await readManifest(path);

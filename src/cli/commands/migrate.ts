@@ -279,8 +279,8 @@ type VerificationTarget = Awaited<ReturnType<typeof openTarget>>;
 type Hosted = Pick<Flags["migrate"], "service" | "baseUrl">;
 
 /**
- * Opens the service on which a migration is verified or priced: a hosted one, or a local one with the models of
- * `catalog`, or else the built-in models. `close` removes the temporary folder.
+ * Opens the service on which a migration is verified or priced: the hosted one if given, otherwise a local one with the
+ * models of `catalog` (default: the built-in models). `close` removes the temporary folder.
  */
 async function openTarget(hosted: Hosted | null, catalog: Catalog | null, families?: string) {
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));

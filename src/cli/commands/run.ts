@@ -31,7 +31,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
 }
 
-/** A run for a background process to drive. */
+/** A run that a background process will execute. */
 interface Detached {
   readonly runId: string;
   /** The unfinished run to continue. Absent for a new run. */
@@ -199,7 +199,7 @@ function isBegun(row: RunRow | null, known: RunRow | null): boolean {
   return isTaken || row.lastSeq > known.lastSeq;
 }
 
-/** Returns the arguments as the user typed them, plus values that the user confirmed or that were generated. */
+/** Returns the arguments for the background process: those that the user typed, plus confirmed or generated values. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote, startAnyway }: Detached,

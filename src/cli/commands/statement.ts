@@ -80,7 +80,7 @@ interface StatementLine {
 
 type Statement = Awaited<ReturnType<typeof statementOf>>;
 
-/** Collects a statement's lines. The total covers only the charged lines. */
+/** Returns a statement's charged, unbilled and disputed lines. The total covers only the charged ones. */
 export async function statementOf(
   journal: JournalStore,
   { tags, period, markup }: { readonly tags: RunRow["tags"]; readonly period: Period; readonly markup: bigint },
@@ -157,7 +157,7 @@ export function statementCsv({ lines }: Statement): string {
   return [head, ...rows].map((cells) => cells.map(quoted).join(",")).join("\n");
 }
 
-/** Prefixes an apostrophe to text that a spreadsheet would run as a formula. */
+/** Puts an apostrophe before text that a spreadsheet would run as a formula. */
 function safe(text: string): string {
   return /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/u.test(text) ? `'${text}` : text;
 }

@@ -21,7 +21,7 @@ import { visible, visibleError } from "../text/escape.ts";
 
 /** Limits retries, so that no request blocks a run for minutes. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** How often to look for changes that no engine reports. */
+/** How often to search the journal for due runs that the engine did not wake, in milliseconds. */
 const SEARCHED_EVERY_MS = 1_000;
 const LOOK_EVERY_MS = 100;
 

@@ -141,7 +141,7 @@ export interface RowMistake {
 }
 
 export interface RowsFile {
-  /** If the file has mistakes, only the rows that can still be checked, so that all mistakes are reported together. */
+  /** The file's rows. If the file has mistakes, only the rows that can still be checked. */
   readonly rows: readonly FileRow[];
   readonly mistakes: readonly RowMistake[];
 }
@@ -228,7 +228,7 @@ function jsonRecords(text: string): Records {
 
 type Columns = ReadonlyMap<string, Column | string>;
 
-/** Matches the columns of all records with input fields. Columns in `naming` need not be input fields. */
+/** Finds the input field for each column of the records. Columns in `naming` need not match an input field. */
 function columnsIn({ headerLine, records }: Records, schema: Schema, naming: readonly string[] = []) {
   const columns = new Map<string, Column | string>();
   const mistakes: RowMistake[] = [];
@@ -322,10 +322,7 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/**
- * Gives each row the id of its existing run, which may be one of the row's other ids. A row without a run keeps its
- * own.
- */
+/** Sets each row's id to that of its existing run, which may be one of `otherIds`. Rows without a run keep their id. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

@@ -62,7 +62,7 @@ const planning = {
   "--files <folder>": "only upload files from this folder (default: any folder; for mcp, the pipelines folder)",
 };
 
-/** Options for a pipeline's input. Commands with these options have the options in `tables` as well. */
+/** Options for a pipeline's input. Commands that accept them also accept those in `tables`. */
 const input = {
   "-i <key=value>": list(
     "one input field; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",

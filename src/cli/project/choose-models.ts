@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json, Showrunner } from "../../index.ts";
 
-/** Placeholders that stand for media when an input is checked against a schema, but not when it is priced. */
+/** Placeholders for media, used to check inputs against a schema. For pricing, uploaded files replace them. */
 const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },

@@ -25,7 +25,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** Returns the first lines, and a line with the number of the others. */
+/** Returns at most `most` lines, followed by a line that counts the omitted ones, if any. */
 export function firstLines(lines: readonly string[], most: number, others = "more"): readonly string[] {
   const rest = lines.length - most;
   return rest > 0 ? [...lines.slice(0, most), `… and ${rest} ${others}`] : lines;
@@ -57,7 +57,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** Optional columns are omitted before a flexible column becomes narrower than this. */
+/** Width in characters to which a flexible column may shrink before optional columns are omitted. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {

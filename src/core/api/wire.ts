@@ -8,7 +8,7 @@ type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 
-/** A schema typed only by its result, to keep type declarations short. */
+/** A schema whose type names only its result, to keep type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
 /** A schema whose type keeps its fields, so that editors display the fields' comments. */

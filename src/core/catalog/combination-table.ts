@@ -126,7 +126,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** Returns all rows, closest match first, or an empty list if the input matches one of them. */
+/** Returns what the input misses in each row of the combination table, closest row first. Empty if a row matches. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

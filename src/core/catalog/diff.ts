@@ -59,7 +59,7 @@ function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   for (const row of added) say(null, had!.length === 0, `accepts the combination: ${row}`);
 }
 
-/** Returns a combination's text without the row's number, which changes when rows are inserted. */
+/** Returns a combination's text without its row number, which changes when rows are inserted. */
 const rowWords = ({ text }: Combination) => text.replace(/^\(\d+\) */, "");
 
 function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {

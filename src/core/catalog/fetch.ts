@@ -12,7 +12,7 @@ import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Lists a model's jobs. Fails if no model, not even a chat model, has this id. */
+  /** Lists the jobs of a model or chat model. Fails if it does not exist. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
@@ -35,7 +35,7 @@ export async function fetchCatalog(
   return readCatalog(client, ids, looks);
 }
 
-/** Like {@link fetchCatalog}, but takes the lookups of chat models, which the caller has already started. */
+/** Like {@link fetchCatalog}, for a caller that has already started the lookups of chat models. */
 export async function readCatalog(
   client: CatalogClient,
   ids: readonly string[] | undefined,

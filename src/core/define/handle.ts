@@ -34,10 +34,10 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   extends Handle<Y, "single"> {
   /** Returns the handle of one output. Outputs are counted from 0. */
   output(index: IndexBelow<N>): OutputHandle<Y>;
-  /** Returns a handle of all outputs, as a list. */
+  /** Returns a handle to the list of all outputs. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of this job's input. A step that uses the reference gets the field's value, including later
+   * Refers to a field of this job's input. A step that uses the reference gets the field's current value, even after
    * edits.
    */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
@@ -144,7 +144,7 @@ export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list
   output(index: number): OutputHandle<Y>;
 }
 
-/** The handle of one media file that an input accepts, from a step's output or an `upload` step. */
+/** One media file for an input: the handle of a step's output or of an `upload` step. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
@@ -193,7 +193,10 @@ export interface Build {
 
 type Key = string | number;
 
-/** Points to an output of a step. `single` stands for the output of a step that has exactly one output. */
+/**
+ * Points to one output of a step, to all of its outputs, or to its value. `single` means the only output of a step that
+ * has exactly one.
+ */
 export interface StepPointer {
   readonly to: "step";
   readonly step: string;

@@ -409,7 +409,7 @@ export interface StepMethods {
   readonly firstOf: FirstOfMethod<StepMethods>;
   /** Adds the same work once per model, and a step that chooses one of the results. */
   readonly compare: CompareMethod<StepMethods>;
-  /** Adds steps that depend on a value known only during the run, such as one for each item of a list. */
+  /** Adds steps that depend on a value known only during the run, for example one step for each item of a list. */
   readonly expand: ExpandMethod<StepMethods>;
   /** Adds the steps of another pipeline. */
   readonly include: IncludeMethod<StepMethods>;

@@ -23,7 +23,7 @@ export interface Recorder {
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
   group(path: string, maxCostMicros: number): void;
-  /** Returns a recorder that prefixes all names with `<name>/`. No other step can be called `name`. */
+  /** Reserves the name, and returns a recorder that prefixes the names of its steps with `<name>/`. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
   under(prefix: string): readonly string[];
 }

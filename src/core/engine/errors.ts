@@ -53,7 +53,7 @@ export interface Offer {
    * priced.
    */
   readonly maximumUsd: string | null;
-  /** When the id expires, in epoch milliseconds. Null if there is no id. */
+  /** When the quote expires, in epoch milliseconds. Null if `id` is null. */
   readonly expiresAt: number | null;
 }
 

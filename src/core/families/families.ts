@@ -196,7 +196,7 @@ const BUILT_IN: readonly FamilyInput[] = [
 
 export const builtInFamilies: Families = familiesWith([]);
 
-/** Added to every message about a family rule, so that nobody mistakes it for one of the service's rules. */
+/** A note in every message about a family rule, so that the rule is not mistaken for one of the service's own. */
 export const OURS = "a rule known to Showrunner but not stated in the service's schema";
 
 /** Builds the schema of a list of families on demand, because few programs have families of their own. */
@@ -225,8 +225,8 @@ function familyListSchema() {
     /** If the field has a value, it must be one of `values`, ignoring case. */
     z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
     /**
-     * The sum of `of` over all items of the list `field` must not exceed `max`. For an item without `of`, the schema's
-     * default counts.
+     * The sum of the property `of` over all items of the list `field` must not exceed `max`. Items without the property
+     * count with its default in the schema.
      */
     z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
   ]);

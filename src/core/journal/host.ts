@@ -112,7 +112,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** Returns when a process started: null if there is no such process, and an empty string if the time is unknown. */
+/** Returns a process's start time: an empty string if it is unknown, or null if there is no such process. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;

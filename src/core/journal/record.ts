@@ -62,7 +62,7 @@ export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
   readonly slot: number | null;
-  /** How many commits had charged the account when this charge became known; null until then. */
+  /** The account's `mark` (see `AccountTotals`) when this charge became known; null until then. */
   readonly charged: number | null;
 }
 

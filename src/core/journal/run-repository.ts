@@ -65,8 +65,8 @@ export class RunRepository {
   }
 
   /**
-   * Returns the ids of the jobs of all runs, including adopted jobs that their runs have not recorded yet. Ignores such
-   * an unrecorded job of the step `except`.
+   * Returns the ids of the jobs of all runs, including adopted jobs that their runs have not recorded yet. For the step
+   * `except`, returns only recorded jobs.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
@@ -110,7 +110,7 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
 /** How many events can be applied in the time that it takes to read a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
-/** Cost of writing one step, attempt, output or file to a snapshot. The unit is the cost of applying one event. */
+/** Cost of writing one step, attempt, output or file to a snapshot, relative to the cost of applying one event. */
 const WORTH = 4;
 
 export function weightOf({ steps, files }: RunState): number {

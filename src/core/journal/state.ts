@@ -91,10 +91,10 @@ export interface AttemptState extends Awaited {
    * without being recorded.
    */
   lastSentAt: number | null;
-  /** Times of the earliest and latest recorded send, on the service's clock; null before the first one. */
+  /** Earliest and latest recorded times of sending, on the service's clock; null before the request is first sent. */
   sentByService: { readonly from: number; readonly to: number } | null;
   unresolved: UnresolvedCause | null;
-  /** The id of the job that the service returned. The job may belong to another attempt. */
+  /** Id of the job that an inconclusive response named. The job may belong to another attempt. */
   namedJobId?: string;
   /** The answer of a chat whose step was reset, kept so that the answer can be restored. */
   value?: Json;
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** How long after its last recorded send a request may be resent without a new record, in milliseconds. */
+/** How long a request may be resent before another send must be recorded, in milliseconds. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {
@@ -201,7 +201,7 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** True until the run ends or waits for approval. Until then, an identical request is treated as a repeat. */
+  /** Whether an identical request counts as a repeat of this one. False once the run ends or waits for approval. */
   isOpen: boolean;
 }
 
@@ -223,7 +223,7 @@ export interface RunState {
   activeTime: ActiveTime;
   steps: { [path: string]: StepState };
   losses: number;
-  /** Steps that are no longer in the plan, as they were last planned. Their results stay listed. */
+  /** Steps that are no longer in the plan, as they were last planned. */
   removedSteps: PlanStep[];
   /** Current names of renamed steps, by former name. */
   formerNames: { readonly [name: string]: string };

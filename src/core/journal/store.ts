@@ -284,7 +284,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Resolves once the run has an event after `afterSeq`, written by any process. */
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void>;
 
-  /** Removes a run with all its data, even if an expired lease remains. */
+  /** Removes a run with all its data, unless a process is working on it or money is reserved for it. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
   /** Returns the hashes of all media that runs use, ignoring the runs in `exceptRuns`. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
@@ -416,7 +416,7 @@ export interface SpendingScope {
 export interface SpendingCap extends SpendingScope {
   /** Maximum total of spent and held money. */
   readonly capMicros: number;
-  /** True for a budget that the runs of a tag share. */
+  /** True if the cap is a budget that all runs with the tag share. */
   readonly isBudget?: true;
   /** The tag's key, if the cap applies to each value of the tag separately. */
   readonly anyValueOf?: string;

@@ -97,8 +97,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * The maximum nesting. A value that is nested more deeply is redacted as a whole, because legitimate data is never that
- * deep.
+ * Maximum nesting depth. A value that is nested more deeply is redacted as a whole, because legitimate data is never
+ * that deep.
  */
 const MOST_DEPTH = 100;
 

@@ -7,7 +7,7 @@ export interface Deployment {
    * Environment variables that may contain the key. The first one that is set is used, otherwise `SHOWRUNNER_API_KEY`.
    */
   readonly keyVariables: readonly string[];
-  /** Prefix of the deployment's keys that contain no colon, such as `sk_hedra_`. */
+  /** The prefix of the deployment's keys, such as `sk_hedra_`. Not used for keys that contain a colon. */
   readonly keyPrefix?: string;
   /** How long outputs are kept after their job's submission, in milliseconds, unless a response says otherwise. */
   readonly outputsLiveMs: number;

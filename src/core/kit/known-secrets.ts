@@ -101,7 +101,7 @@ function partsOfCredential(value: unknown): readonly string[] {
 }
 
 interface SecretForm {
-  /** First characters of the secret, without escapes. There are at least {@link SHORTEST_SECRET} of them. */
+  /** First characters of this form, without escapes; at least {@link SHORTEST_SECRET} characters. */
   readonly begins: string;
   readonly source: string;
 }

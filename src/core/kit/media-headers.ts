@@ -7,7 +7,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** Smallest size that always means "unknown". For an unknown size, some programs write 0 or two billion. */
+/** Sizes from this value on always mean "unknown". Some programs write 0 or two billion instead. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 

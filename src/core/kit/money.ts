@@ -21,7 +21,7 @@ export function dollars(amount: number | string, round: (number: number) => numb
 
 const CENT_MICROS = 10_000;
 
-/** Rounds micro-dollars up to whole cents, for amounts that people type. */
+/** Like {@link formatUsd}, but rounds up to whole cents, so that people can type the amount easily. */
 export function wholeCents(micros: number): string {
   return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }

@@ -11,7 +11,7 @@ export class RunWhileLoadingError extends ShowrunnerError {
 
 const loading = new AsyncLocalStorage<true>();
 
-/** While `load` imports a file, calls to `run` and `resume` in that file throw {@link RunWhileLoadingError}. */
+/** Imports a file with `load`. Calls to `run` and `resume` during the import throw {@link RunWhileLoadingError}. */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);
 }

@@ -46,7 +46,7 @@ export interface Catalog {
   ids(): readonly string[];
   /** Returns all models, including retired ones. */
   models(): readonly CatalogModel[];
-  /** Returns the service's advice about an unknown id, such as its successor, or null. */
+  /** Returns the service's advice about an unknown id, such as the id of its successor. Null if there is none. */
   advice(id: string): string | null;
   /** Returns whether the service has reported that it has no chat model with this id. */
   lacksChat(id: string): boolean;

@@ -99,7 +99,7 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps of the surrounding run. Steps of the expansion can refer to their input fields. */
+  /** The surrounding run's steps, if an expansion is planned. The expansion's steps can refer to their input fields. */
   readonly around?: readonly PlanStep[];
 }
 

@@ -78,7 +78,7 @@ export function itemSchemas(parts: readonly JsonSchema[], index: number): readon
   });
 }
 
-/** The strictest limits that a model publishes for a media field, by name, such as `min_duration_ms`. */
+/** Limits on the media that a field accepts, keyed by name, such as `min_duration_ms`. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
 export type AcceptedMedia =

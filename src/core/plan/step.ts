@@ -41,7 +41,7 @@ export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
 export interface StepPolicy {
-  /** Maximum number of attempts. With the default of 1, only failures that cost nothing are retried. */
+  /** Maximum number of attempts. A paid step is also retried after temporary failures that cost nothing. */
   readonly attempts: number;
   /** Maximum cost of one attempt, in micro-dollars. Required if the service quotes no price for the model. */
   readonly maxCostMicros: number | null;
@@ -102,7 +102,7 @@ export interface ProviderStep extends StepBase {
   readonly model: string;
   /** The provider, such as `fal`. */
   readonly provider: string;
-  /** The model's call options, which may contain {@link Reference}s. Media are passed to the code as local files. */
+  /** The model's call options, which may contain {@link Reference}s. */
   readonly input: Json;
   readonly promise: ProviderPromise;
   /** True if the author allows Showrunner to repeat an unanswered request, which may then be charged twice. */

@@ -239,7 +239,7 @@ export interface DecideContext {
   /** How long a submit request may be resent, in milliseconds. After that, a person must decide. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True if overdue requests are polled even when the run is not running, as in a worker. */
+  /** True in a worker: overdue requests are polled even if the run has paused or ended. */
   readonly asksForLate?: boolean;
   readonly headrooms?: readonly Headroom[];
 }

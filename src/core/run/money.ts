@@ -124,7 +124,7 @@ export interface CapTerms {
   readonly resumesAt: string | null;
   /** The command-line option that sets the cap, split into the text before and after the amount. */
   readonly flag: readonly [before: string, after: string];
-  /** The command-line options that set this cap. Empty for a budget, because the run stores it. */
+  /** Command-line options to repeat when the run is resumed. Empty for a budget, which the run stores. */
   readonly limitFlags: readonly string[];
 }
 
@@ -222,7 +222,10 @@ export class Reservations {
       this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
   }
 
-  /** Returns whether to wait for another job's cost first, because the model may charge more than it quotes. */
+  /**
+   * Returns true if the step must wait until the cost of another job of its model is known, because the model may
+   * charge more than it quotes.
+   */
   isBillAwaited(plan: PlanStep): boolean {
     if (!("model" in plan)) return false;
     const { overcharges, steps } = this.#state;

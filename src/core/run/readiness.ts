@@ -73,7 +73,9 @@ export function whyNever(state: RunState, step: PlanStep): Never | null {
   return gate.ready === "never" ? gate : null;
 }
 
-/** Returns whether the referenced result may be missing although nothing failed, such as a field that a value lacks. */
+/**
+ * Returns whether the referenced result may be missing although nothing failed, for example if a value lacks the field.
+ */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));

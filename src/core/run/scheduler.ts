@@ -172,10 +172,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /**
-   * Makes decisions only for the steps that are due. Returns null if one of them affects all steps, which must then be
-   * reconsidered.
-   */
+  /** Decides only the steps that are due. Returns null if a decision affects all steps, so that all must be decided. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);

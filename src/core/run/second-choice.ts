@@ -206,8 +206,8 @@ export function isMadeUpFor(state: RunState, path: string): boolean {
 }
 
 /**
- * Returns the step to rerun after the step at `path` failed. This can be the step that rewrites the prompt. Null if a
- * rerun would fail again.
+ * Returns the step to rerun after the step at `path` failed: that step or, if moderation refused its rewritten prompt,
+ * the step that rewrites the prompt. Null if a rerun would fail again.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);

@@ -21,7 +21,8 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 /**
- * Minimum time that a resumed run waits for a late request. It is long enough to detect that the job does not exist.
+ * Minimum time that a resumed run waits again for a request that exceeded its time limit: long enough to detect that
+ * the job does not exist.
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 

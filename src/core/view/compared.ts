@@ -5,7 +5,7 @@ import { runKind } from "../run/kinds/index.ts";
 import { missingReason } from "../run/resolve.ts";
 
 export interface ComparedPart {
-  /** Name of the compared alternative or, without named alternatives, of the step that made the results. */
+  /** Name of the alternative. If the alternatives have no names, name of the step that made the results. */
   readonly name: string;
   readonly models: readonly string[];
   readonly costMicros: number | null;

@@ -26,7 +26,7 @@ export interface EditList {
   readonly name: string;
   /** Image and video clips, in the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
-  /** Images that functions used together with films, such as logos. */
+  /** Images that local functions combined with films, such as logos. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
   /** The finished file. Null if the clips themselves are the result. */

@@ -170,10 +170,7 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/**
- * Returns the outputs that a check inspected. If it inspected a value, these are all outputs of the step with that
- * value.
- */
+/** Returns the outputs that a check inspected. For a value, these are all files of the step that returned the value. */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

@@ -117,7 +117,7 @@ export class RunView {
     return placedFile(this.state, path, index);
   }
 
-  /** Returns the question to ask a person about a request that was never answered. */
+  /** Returns a message that says what is unresolved about the step's latest request and what a person can do. */
   unresolved(path: string): string {
     return unresolvedText(this.state, this.state.steps[path]!);
   }

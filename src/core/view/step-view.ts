@@ -67,7 +67,7 @@ export interface StepView {
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The last attempt since the latest rerun, which may not have been sent yet; null if there is none. */
+  /** The latest attempt since the last rerun; null if there is none. It may not have been sent yet. */
   readonly current: AttemptView | null;
   /** Attempts that were sent or have failed. */
   readonly attempts: readonly AttemptView[];

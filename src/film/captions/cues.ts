@@ -31,13 +31,13 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Minimum number of letters in a line. They fit even if the text is half as high as the frame. */
+/** Lower limit for the number of letters per line. This many fit even if the text is half as high as the frame. */
 const LEAST = 2;
 
 /** A pause longer than this many seconds starts a new cue. */
 const LONG_PAUSE = 0.7;
 
-/** Splits spoken words into cues of similar length, preferably at the end of a sentence. */
+/** Splits spoken words into cues of similar length, preferably at the ends of sentences. */
 export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
   const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];

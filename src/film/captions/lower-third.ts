@@ -26,8 +26,8 @@ export interface LowerThirdText {
 const SMALLEST = 0.6;
 
 /**
- * Returns where a lower third is placed, and its lines. Shrinks the text until it fits.
- * @throws FilmError if the text would be too small
+ * Returns the box, line height and title lines of a lower third. Shrinks the text until it fits.
+ * @throws FilmError if the text does not fit even at the smallest size
  */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;

@@ -82,7 +82,7 @@ const SHOWN =
 interface ProbeOptions {
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the file comes from outside. The duration of such files is limited. Default true. */
+  /** False for a file that ffmpeg has just written here, whose duration is not limited. Default true. */
   readonly isForeign?: boolean;
 }
 
@@ -130,7 +130,10 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Checks that ffmpeg can decode the stream. Otherwise, the file would be reported as damaged. @throws FilmError */
+/**
+ * Checks that ffmpeg has a decoder for the stream. Without this check, the file would be reported as damaged.
+ * @throws FilmError
+ */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for this format`;
@@ -195,7 +198,7 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
 
 /** Formats for which ffprobe guesses the duration or returns only that of the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/** Maximum number of seconds by which the stated duration may be off because encoders pad the audio. */
+/** Maximum difference, in seconds, between measured and stated duration that is attributed to encoder padding. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {

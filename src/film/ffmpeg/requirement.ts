@@ -53,8 +53,8 @@ export type Need = keyof typeof SPECIAL;
 const asked = new Map<string, Requirement>();
 
 /**
- * Returns a function that checks whether ffmpeg has everything needed. Equal needs give the same function, so that they
- * are checked only once.
+ * Returns a function that checks whether ffmpeg has what these needs require. Calls with the same needs return the same
+ * function, so that the check runs only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();

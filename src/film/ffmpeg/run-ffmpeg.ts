@@ -20,7 +20,7 @@ export interface FfmpegCall {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** The file's demuxer, if this program wrote the file. Otherwise, the demuxer is detected from the first bytes. */
+    /** The file's demuxer. Set it only for files that Showrunner wrote. Default: detected from the first bytes. */
     readonly demuxer?: string | undefined;
   }[];
   readonly args: readonly string[];

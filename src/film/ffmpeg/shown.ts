@@ -1,8 +1,8 @@
 import type { Orientation } from "../../core/kit/media-headers.ts";
 
 /**
- * Color properties of a stream, under ffprobe's names. If the file declares none, these are the ones that players
- * assume.
+ * Color properties of a stream, under ffprobe's names. Those that the file does not declare have the values that
+ * players assume.
  */
 export interface Colors {
   readonly matrix: string;

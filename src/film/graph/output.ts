@@ -25,8 +25,8 @@ const COLORS = [
 ];
 
 /**
- * Returns the arguments for the output's audio. Copies audio that is already `shall` seconds long and in a common
- * codec. Other audio is converted, then cut or padded.
+ * Returns the arguments for the output's audio. Audio in a common codec that already has the required length is copied.
+ * Other audio is converted, then cut or padded.
  */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];

@@ -58,7 +58,8 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   checks: C & Known<C>,
 ): Chosen<H>;
 /**
- * Checks media, with a chat model as the judge. Adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check`.
+ * Checks media, optionally with a chat model as the judge. With a judge, adds the steps `<name>-frames`,
+ * `<name>-verdict` and `<name>-check`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,

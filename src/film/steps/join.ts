@@ -34,7 +34,7 @@ import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.
 
 /** Options for `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
-  /** Size of the film. Default: the first clip's size or, with `format`, its shorter side. */
+  /** Size of the film. Default: the first clip's size, or only its shorter side if `format` is set. */
   readonly size?: Size;
   /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a resolution such as `1080p`. */
   readonly format?: Format;
@@ -190,7 +190,7 @@ interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** Maximum number of missing frames at the end of a clip that its last frame replaces. */
+/** Maximum number of frames that may be missing at the end of a clip. Its last frame is repeated in their place. */
 const HELD_FRAMES = 12;
 
 /**

@@ -44,8 +44,8 @@ export interface LowerThird {
   /** How long to show the lower third, in seconds. Default 4. */
   readonly seconds?: number;
   /**
-   * Style of the text. `size` is the height of the title's text as a fraction of the shorter side, by default 0.042.
-   * `outline` colors the plate behind the text, and `highlight` colors the bar. `box: false` removes the plate.
+   * Style of the text. `size` is the height of the title's text as a fraction of the film's shorter side (default
+   * 0.042). `outline` colors the plate behind the text, and `highlight` colors the bar. `box: false` removes the plate.
    */
   readonly style?: Omit<LetterStyle, "position">;
   /** The `size` of the film's captions, if it is not the default. The lower third is placed above them. */

@@ -49,7 +49,7 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
-/** Maximum number of frames to compare. The filter keeps all of them in memory. */
+/** Maximum number of frames to compare. FFmpeg's `thumbnail` filter keeps all of them in memory. */
 const MOST_FRAMES = 300;
 const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 

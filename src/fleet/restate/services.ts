@@ -45,8 +45,8 @@ const AGAIN = {
   onMaxAttempts: "kill",
 } as const;
 /**
- * Options that make Restate delete all data of a completed call, including the idempotency keys that Restate itself
- * adds to external calls.
+ * Options that all services share. Restate deletes all data of a completed call, including the idempotency keys that
+ * Restate itself adds to external calls.
  */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
@@ -173,7 +173,7 @@ async function placed(
 
 interface Attempt {
   readonly signal: AbortSignal;
-  /** Runs `work` in the slot. The slot stays taken until the work ends, even if the call ends earlier. */
+  /** Runs `work` in the slot. The slot stays taken until the work ends, even if the attempt ends earlier. */
   during<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -196,7 +196,7 @@ export class Places {
     this.#free = free;
   }
 
-  /** Resolves with a function that releases the slot. Rejects after `close` or on abort. */
+  /** Takes a slot once one is free, and resolves with a function to release it. Rejects after `close` or on abort. */
   take({ priority, since }: Claim, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = () => {

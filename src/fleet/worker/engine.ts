@@ -9,9 +9,9 @@ export interface Engine {
   /** True if the engine's queue is lost when this process dies. A later process finds the work in the journal. */
   readonly isOfProcess?: true;
   /**
-   * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due in
-   * the run. If a run has several pending wakes, only the earliest is kept. A wake that arrives during a slice schedules another slice. If the
-   * engine stores its work, the promise resolves only once the wake is stored.
+   * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due.
+   * If a run has several pending wakes, only the earliest is kept. A wake that arrives during a slice schedules another
+   * one. If the engine stores its work, the promise resolves only once the wake is stored.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /**

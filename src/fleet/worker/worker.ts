@@ -9,7 +9,7 @@ export interface WorkerOptions {
   /** The engine that gives work to this process. All workers use the same kind of engine. */
   readonly engine: Engine;
   /**
-   * Finds the code of runs with local functions. Default: this worker leaves such runs to workers that have the code.
+   * Finds the pipeline of a run that has local functions. Default: such runs are left to workers that have their code.
    */
   readonly findPipeline?: SliceOptions["findPipeline"];
   /** Maximum number of concurrent slices. Default 16. */

@@ -109,7 +109,7 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
 
 export interface Catalog {
   list(modality: Modality | null): readonly CompiledModel[];
-  /** Lists the models that `GET /models` shows, including some unsupported ones. */
+  /** Lists the models for `GET /models`: usable models, and unsupported ones marked `isListed`. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;

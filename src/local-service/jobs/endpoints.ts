@@ -122,10 +122,7 @@ const EVENTS_PER_READ = 200;
 /** How long clients wait before they reconnect to a stream that ended before the job did, in milliseconds. */
 const RETRY_MS = 1000;
 
-/**
- * Returns a function that streams a job's events. It reads the store after each change, but only as fast as the client
- * reads.
- */
+/** Returns a function that streams a job's events to a client, no faster than the client reads them. */
 function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 

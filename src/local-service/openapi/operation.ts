@@ -181,7 +181,7 @@ function usualErrors(endpoint: Described, spec: OperationSpec): ErrorCode[] {
   ];
 }
 
-/** Describes an event stream. OpenAPI 3.1 has no `itemSchema`, so an extension describes the whole frame. */
+/** Describes an event stream. `x-itemSchema` describes its frames, because OpenAPI 3.1 has no `itemSchema`. */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
 });

@@ -9,14 +9,14 @@ import {
 } from "./contract.ts";
 
 /**
- * The number of images that a thread is decoding. A thread is normally terminated only when this is 0, because an
- * interrupted decode would show up as a memory leak.
+ * State shared with a thread: the number of images that it is decoding, and whether it is closing. The thread is
+ * normally terminated only when the number is 0, because an interrupted decode would show up as a memory leak.
  */
 export type DecodeGate = Int32Array<SharedArrayBuffer>;
 
 const PENDING = 0;
 const CLOSING = 1;
-/** After this time, a thread is terminated even if it is still decoding. */
+/** How long to wait for decodes to finish before a thread is terminated anyway, in milliseconds. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {

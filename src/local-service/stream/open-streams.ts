@@ -20,8 +20,8 @@ function frame(event: "status" | "log", id: string, data: unknown): string {
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
 /**
- * Formats a job's status as a frame. The frame's id contains the id of the last event before it, and whether the stream
- * ends.
+ * Formats a job's status as a frame. The frame's id is the id of the last event before it, followed by a suffix that
+ * shows whether the stream ends.
  */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);

@@ -211,8 +211,8 @@ const CODES = ["combination-table", "combination-by-default"];
 const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
- * Changes the input to the nearest combination of fields that the model accepts. Returns the fields that this
- * combination still lacks, or null if the input already fits.
+ * Changes the input to the nearest combination of fields that the model accepts. Returns the fields that the input
+ * still lacks, or null if no change is needed or possible.
  */
 function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])

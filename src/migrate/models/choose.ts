@@ -7,7 +7,10 @@ export interface Choice {
   readonly view: ModelView;
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** How the model was chosen. The user must confirm `similar` and `shape`. `only` means that no other model fits. */
+  /**
+   * How the model was chosen: by the given map, by an exact or similar name, as the only one that fits (`only`), or as
+   * the best fit (`shape`). The user must confirm `similar` and `shape`.
+   */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   readonly why: string | null;
   readonly candidates: readonly string[];
@@ -173,8 +176,8 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
 }
 
 /**
- * Returns the quality level that shares the most words with `words`; null if none shares any. Ignores levels with a
- * word that the requested model's name does not contain.
+ * Returns the quality level that shares the most words with `words`; null if none shares any. Only levels whose words
+ * are all part of the requested model's name are considered.
  */
 function levelNamed(
   qualities: readonly string[],

@@ -52,10 +52,7 @@ export interface Need {
   readonly must: readonly Slot[];
   /** Optional slots. Models that accept more of them are preferred. */
   readonly also: readonly Slot[];
-  /**
-   * Set for a fallback that keeps the body's video as an input. Any model with the required slots meets this need,
-   * except an upscaler.
-   */
+  /** True if any model with the required slots meets this need, except an upscaler. Set for fallbacks. */
   readonly isLoose?: true;
 }
 

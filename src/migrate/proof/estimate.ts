@@ -19,7 +19,7 @@ interface EstimateOptions {
   readonly maxJobs?: number | undefined;
 }
 
-/** A limit that no job reaches, so that every job is priced. */
+/** Value of `maxUnquoted`, in US dollars. Without it, the quote reports jobs without a price as problems. */
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 

@@ -57,7 +57,7 @@ function isTemplateHere(text: string, at: number, isInString: boolean): boolean 
 export interface FlowNode {
   readonly name: string;
   readonly ids: readonly string[];
-  /** What the node's request does. `upload` and `status` requests have an id in their URL. */
+  /** What the node's request does, judging by its URL and method. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;

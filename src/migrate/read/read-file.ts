@@ -104,7 +104,7 @@ function badLine(bytes: Buffer): number {
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** Keys of the answers that accept the loss of a medium, prompt, shot or voice. */
+  /** Keys of the media, prompts, shots and voices that may be left out. */
   readonly leaveOut: readonly string[];
 }
 

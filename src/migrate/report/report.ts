@@ -56,7 +56,7 @@ function shorten(value: unknown): string {
 
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
-/** The outcome of one field of a v2 body. */
+/** How the migration handled one field of a v2 body. */
 export interface FieldEntry {
   /** Path of the field within the body. */
   readonly field: string;
@@ -67,7 +67,7 @@ export interface FieldEntry {
   readonly value: Json;
   /** The step and the field that receive the value, as `step: field`. Null if no step uses it. */
   readonly to: string | null;
-  /** The value in the pipeline. Null if it was not changed or is not used. */
+  /** The value in the pipeline; null if there is none. */
   readonly newValue: Json;
   /** Why the field was changed, filled in, omitted or left open. */
   readonly why: string | null;
@@ -171,7 +171,7 @@ export interface PriceReport {
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Maximum total price. Equals `min` if every job has a known price; otherwise null. */
+  /** Maximum total price. Null if a job has no known price; otherwise the same as `min`. */
   readonly max: string | null;
   readonly why: string | null;
 }

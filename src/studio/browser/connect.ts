@@ -11,7 +11,7 @@ interface KeyStorage {
 export interface ConnectOptions {
   /** Headers such as `{ Authorization: "Bearer …" }`, or a function called for each request. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Stores which run belongs to each key. Null stores nothing. Default: `sessionStorage`. */
+  /** Where keys of runs are stored, so that `kept` can find them. Null stores nothing. Default: `sessionStorage`. */
   readonly storage?: KeyStorage | null;
 }
 

@@ -66,8 +66,8 @@ export interface HandlerOptions {
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
   /**
-   * Origins on your own network from which inputs can load files, like the option `inside` of `openShowrunner`.
-   * Default: none.
+   * Private origins that URLs in inputs may use in addition to public ones, like the option `inside` of
+   * `openShowrunner`. Default: none.
    */
   readonly inside?: readonly string[] | undefined;
   /** Maximum size of an input with its files, in bytes. Without files, the limit is 1 MiB. Default: 64 MiB. */

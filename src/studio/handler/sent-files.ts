@@ -21,8 +21,8 @@ const FILE_BYTES = 12 * 1024;
 
 interface Parts {
   /**
-   * Folder that contains the files as `OWNER/SHA256/NAME`. Next to each file, an empty file marks every request, quote
-   * or run that still needs it.
+   * Folder that contains the files as `OWNER/SHA256/NAME`. Each file has an empty marker file beside it for every
+   * request, quote or run that still needs it.
    */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
@@ -40,9 +40,7 @@ export interface SentBytes {
 /** What needs a file: a request, a quote that expires at `until` (in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/**
- * Prefix of the marker that exists while a sent file is being removed. Whoever sends that file again waits until then.
- */
+/** Prefix of the marker of a removal in progress. Storing the same file again waits until the marker is gone. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -51,7 +49,7 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed, if the media store may still have a copy of it. Otherwise null. */
+  /** When the file was removed, in epoch milliseconds. Null if it was not, or if the media store cannot have a copy. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
@@ -222,8 +220,8 @@ export class SentFiles {
   }
 
   /**
-   * Updates how much of the storage limit a file uses. Updates run one at a time, so that the last one sees all
-   * changes.
+   * Updates the file's share of its owner's storage limit. Updates run one at a time, so that the last one counts all
+   * earlier changes.
    */
   #count(owner: string, sha256: string): Promise<void> {
     return inTurn(this.#counts, "all files", () => this.#countNow(owner, sha256));

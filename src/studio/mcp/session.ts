@@ -83,7 +83,7 @@ export class AgentSession {
     return (await this.options.journal.run(`${PREFIX}${runName}`)) !== null;
   }
 
-  /** Starts a run. `allowedMicros` replaces the limit per run once a person has agreed. */
+  /** Starts a run. `allowedMicros` is the amount that a person has allowed in place of the usual limit per run. */
   start(
     name: string,
     runName: string,

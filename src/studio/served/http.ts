@@ -33,7 +33,7 @@ export function routeOf<Call>(routes: readonly Route<Call>[], { method, path }: 
   throw notFound("This address");
 }
 
-/** Matches a path against a pattern. Returns the decoded parameters, which may contain slashes, or null. */
+/** Matches a path against a pattern. Returns the decoded parameters, or null. A parameter may contain slashes. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");
@@ -71,7 +71,7 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Converts a Node request to a `Request`. The response can be sent even if the body has not been read completely. */
+/** Converts a Node request to a `Request`. The connection stays open for the response even if the body is not read. */
 export function requestOf(incoming: IncomingMessage, url: URL | string): Request {
   const { method = "GET" } = incoming;
   const headers = new Headers();

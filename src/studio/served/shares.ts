@@ -39,7 +39,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 and frees it after `lentMs` milliseconds. */
+  /** Reserves an amount of 1. The first call at least `lentMs` milliseconds later frees it. */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -707,7 +707,8 @@ type RunLevelEvent = {
   readonly type: "run.finished";
   readonly status: RunEnd;
   readonly message: string | null;
-} | {
+}
+| {
   readonly type: "run.reopened";
   readonly byItself?: true;
 };
@@ -1533,8 +1534,7 @@ interface StoredMedia {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
-type MediaSource =
-{
+type MediaSource = {
   readonly path: string;
   readonly sha256?: string;
 } | {

@@ -34,7 +34,7 @@ const usage = wire({
     wire({ key: withDefault(z.string(), ""), jobs: withDefault(z.number(), 0), requests: number, spentMicros: micros }),
   ),
 });
-/** Job counts and costs per period. */
+/** Job counts and costs for a period, grouped as requested. */
 export type Usage = z.output<typeof usage>;
 
 const transaction = wire({

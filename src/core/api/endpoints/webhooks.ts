@@ -129,7 +129,7 @@ export interface DrainSettings {
   readonly format?: "ndjson" | "otlp" | undefined;
   /** The signing secret, 64 to 4,096 characters long. Required for `ndjson`. */
   readonly secret?: string | undefined;
-  /** Headers to send with each post. */
+  /** HTTP headers to add to each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether events are posted. Default: true. */
   readonly enabled?: boolean | undefined;

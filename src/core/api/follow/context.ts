@@ -56,8 +56,8 @@ interface Hints {
   /** Reports a webhook to the job's followers. If nobody follows the job yet, its next follower gets it. */
   notify(jobId: string): void;
   /**
-   * Calls `heard` for each of the job's webhooks, including one that arrived earlier. Returns a function that stops
-   * listening.
+   * Calls `heard` whenever a webhook for the job arrives, and once if one arrived before this call. Returns a function
+   * that stops listening.
    */
   listen(jobId: string, heard: () => void): () => void;
 }
@@ -161,7 +161,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** Returns whether the status is final. An unknown status is judged by its wording. */
+/** Returns whether the status is final. An unknown status counts as final if it sounds final, such as `CANCELLED`. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (

@@ -164,8 +164,8 @@ interface SilenceView {
  */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /**
- * How long to wait for news of a job before polling it, if its expected end has passed or is unknown: a share of the
- * job's age, but at least `leastOverdueMs` or `leastBlindMs`, respectively.
+ * How long to wait for news of a job before polling it: a share of the job's age, but at least `leastOverdueMs` if its
+ * expected end has passed, or `leastBlindMs` if that is unknown.
  */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 

@@ -1,8 +1,8 @@
 import TinyQueue from "tinyqueue";
 
 /**
- * Where a waiting request belongs: its run, and the share that the run counts toward. Shares take turns, and so do the
- * runs within a share.
+ * A request's place in the queue: its run, and the group of runs (`share`) that the run belongs to. The groups take
+ * turns, and so do the runs within a group.
  */
 export interface Turn {
   readonly share: string;

@@ -54,8 +54,8 @@ function answer(status: number, text: string, headers: Record<string, string> = 
 interface KeyCache {
   current(): Promise<string>;
   /**
-   * Returns a key other than `stale`, fetching it if necessary. Returns null if there is none, or if the last fetch was
-   * too recent to fetch again.
+   * Returns a key other than `stale`, fetching it if necessary. Returns null if there is no other key, or if the last
+   * fetch was only a short time ago.
    */
   newer(stale: string): Promise<string | null>;
 }

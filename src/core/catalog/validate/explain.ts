@@ -5,7 +5,7 @@ import { branches, isSchema, localRef } from "../../plan/schema.ts";
 import type { ErrorObject } from "./ajv.ts";
 
 /**
- * Describes when the part of a schema that caused an error applies, such as `when quality is "pro"`; null if it always
+ * Returns the condition under which a part of a schema applies, such as `when quality is "pro"`; null if it always
  * applies.
  */
 export function conditionOf(schemaPath: string, root: JsonSchema): string | null {
@@ -80,7 +80,7 @@ function isTwofold({ keyword, params }: ErrorObject): boolean {
   return keyword === "oneOf" && Array.isArray(params.passingSchemas) && params.passingSchemas.length > 1;
 }
 
-/** Returns the errors of the form that was probably intended: the one with the right type and the fewest errors. */
+/** Returns the errors of the closest `anyOf` or `oneOf` branch: the one with the right type and the fewest errors. */
 function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms: number): readonly ErrorObject[] {
   const byForm = Array.from({ length: forms }, (_, index) =>
     within.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/${index}/`)),

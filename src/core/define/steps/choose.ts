@@ -230,8 +230,8 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
    */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
-   * How long to wait for an unavailable service, in milliseconds, before the next option begins. Only jobs that were
-   * never sent are abandoned. Default: no limit.
+   * How long to wait for an unavailable service, in milliseconds, before the next option begins. Jobs that were already
+   * sent are not abandoned. Default: no limit.
    */
   readonly awayMs?: number | undefined;
   /** Maximum total cost of all options, in US dollars as a decimal string. Default: the rest of the run's budget. */

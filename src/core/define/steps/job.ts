@@ -38,7 +38,7 @@ export interface JobOptions<M extends ModelOrId = never>
 
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
-/** Lets TypeScript know the given options before it infers the type of `accept`. */
+/** Makes TypeScript infer which options are given before it infers the type of `accept`. Rejects unknown options. */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {

@@ -46,7 +46,7 @@ export interface WithinOption {
   /**
    * How long to wait for the job after the service accepts it, such as `"10m"`. After that time, the next option of a
    * `firstOf` begins, at its own price. Outside a `firstOf`, the run pauses once nothing else is left to do. The job
-   * itself continues, and it is still paid for and collected. Default: no limit.
+   * itself continues: it is still charged, and its result is still collected. Default: no limit.
    */
   readonly within?: Duration | undefined;
 }
@@ -292,7 +292,10 @@ export function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition
   return condition({ test: "equals", of: value, value: requested });
 }
 
-/** Makes a condition for `when`: the step runs if another step failed. Use `choose` to take whichever result exists. */
+/**
+ * Makes a condition for `when`: the step runs if another step failed. To use the result of whichever step succeeded,
+ * use `choose`.
+ */
 export function failed(step: Handle): WhenCondition {
   return condition({ test: "failed", of: step });
 }

@@ -76,9 +76,9 @@ interface OwnJob {
 export interface ReconcileReport {
   readonly runs: readonly string[];
   /**
-   * Jobs that no run in this journal started; a run in another journal may have started them. Each job uses the same
-   * model as a compared run, and was created during that run or within ten minutes of it. Jobs created during a run
-   * come first.
+   * Jobs that no run in this journal started, although they use a model of one of `runs` and were created during that
+   * run or within ten minutes of it. A run in another journal may have started them. Jobs created during a run come
+   * first.
    */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */

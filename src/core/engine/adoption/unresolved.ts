@@ -27,7 +27,10 @@ export async function checkAdoption(
   throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, but ${step} requested ${attempt.model}.`, list);
 }
 
-/** Tolerance for slow requests and for the service's clock, which is known only to the nearest second. */
+/**
+ * Margin added to both ends of a send window. Requests can be slow, and the service's clock is known only to the
+ * nearest second.
+ */
 const MARGIN_MS = 10 * 60_000;
 
 /** The period in which a request may have been sent, in epoch milliseconds of the service's clock. */
@@ -47,8 +50,8 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 
 /**
  * How well a job matches an unanswered request for the same model. `key`: both have the same idempotency key, or the
- * service named the job. `prompt`: both have the same prompt. `possible`: there is no prompt to compare. `unlike`: the
- * prompts differ, which proves nothing, because a service may show a prompt that it has rewritten.
+ * service returned this job for the request. `prompt`: both have the same prompt. `possible`: there is no prompt
+ * to compare. `unlike`: the prompts differ, but the job may still match, because a service may show a rewritten prompt.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 

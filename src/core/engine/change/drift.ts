@@ -53,7 +53,7 @@ export interface RerunScope {
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
-/** What `resume` would run again for its `rerun` option, and at what price. */
+/** What `resume` would rerun if its `rerun` option were used, and what that would cost. */
 export interface RerunQuote extends RerunScope {
   /**
    * Unfinished rerun requests that include some of the stale steps. `resume` continues these requests and reruns no

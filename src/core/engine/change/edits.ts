@@ -110,7 +110,7 @@ function typeNamed(value: Json | undefined): string {
 export interface Redo {
   /** The edits that the steps' `revise` functions returned; absent if there are none. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
-  /** Steps to rerun without edits; absent if there are edits. */
+  /** Paths of the steps to rerun; absent if `edit` is set. */
   readonly rerun?: readonly string[];
   readonly note?: string;
 }

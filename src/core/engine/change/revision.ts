@@ -68,8 +68,8 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
 }
 
 /**
- * The changes that a resume makes to a run. `drifted`: the code differs from the run's plan, and nobody has accepted
- * this yet. `rerun`: the changes are checked and priced.
+ * How a resume would change a run. `rerun`: the changes can be made. `drifted`: they cannot, because the code differs
+ * from the run's plan and the resume does not accept this.
  */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
@@ -100,8 +100,8 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes edits that an earlier call with the same request id already applied, and checks that they concern the same
- * steps. The new values may differ, because a repeated `revise` starts from input that was already edited.
+ * Removes the edits if an earlier call with the same request id already applied them, and checks that both calls edit
+ * the same steps. The new values may differ, because a repeated `revise` starts from input that was already edited.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);

@@ -125,7 +125,7 @@ export class CommandRunner {
     return delayMs;
   }
 
-  /** Applies a message's effects on commands, but not on the run's state. */
+  /** Updates commands in response to a message. Does not change the run's state. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type === "adopt")

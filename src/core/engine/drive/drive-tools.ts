@@ -108,7 +108,7 @@ export class DriveMemory {
   readonly polls: Map<string, PlannedPoll>;
   /** When each command was handed to another worker, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process that holds the delegated commands in memory. Null if an engine stores them or there are none. */
+  /** The process that holds the delegated commands in memory. Null if there are none or if they are stored durably. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;

@@ -219,7 +219,7 @@ class Driver {
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
-  /** Reads the remaining budgets in advance, because a refused commit requires reading the whole journal again. */
+  /** Reads the amounts that the limits still allow, so that fewer commits are refused and have to be decided again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
     // A final charge alone leaves the wallet unchanged, because the service has already deducted it.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");

@@ -72,7 +72,7 @@ export interface RunPause {
   readonly flag: string | null;
 }
 
-/** The result of a run. `O` is the type of the pipeline's outputs; `P` is the same type with parts that may be null. */
+/** The result of a run. `O` is the type of the pipeline's outputs. In `P`, any of these outputs may be null. */
 export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 
 interface AnyRun {

@@ -27,7 +27,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for a chat. It is long, because an answer that arrives later is lost and must be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** Bill checks after a wait of at most this many milliseconds are completed even while the run is being stopped. */
+/** Longest wait before reading a bill, in milliseconds, that is not cut short when the run is stopped. */
 const PATIENT_MS = 4_000;
 /** Maximum wait, in milliseconds, before asking again for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;

@@ -88,9 +88,9 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service reports as expired or no longer lists. If it is reported as expired and its expiry
- * time has passed, it is recorded as gone. Otherwise, the download is retried. If the last retry fails too, either of
- * these is enough to record the output as gone.
+ * Handles an output that the service reports as expired or no longer lists. Records it as gone if it is reported as
+ * expired and its expiry time has passed. Otherwise, the download is retried; after the last retry, one of these two
+ * conditions is enough.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;

@@ -115,10 +115,7 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 
 type Without = { readonly without: EffectResult };
 
-/**
- * Prepares a request. If that fails or the run is stopped meanwhile, returns `without`, the result that ends the
- * effect.
- */
+/** Prepares a request. If that fails or the run is stopped meanwhile, returns the effect's result as `without`. */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
   { signal, state }: Pick<EffectContext, "signal" | "state">,

@@ -106,7 +106,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Maximum extra delay, as a fraction of the delay. It depends on the job id, so that polls are spread out. */
+/** Maximum extra delay, as a fraction of the delay. The actual value depends on the job id, to spread out polls. */
 const SPREAD = 0.05;
 
 /**
@@ -225,8 +225,8 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
 }
 
 /**
- * Returns true if the job's prompt and the request's texts do not contain each other. A service may report a shortened
- * prompt or insert the prompt into a template.
+ * Returns true if no text of the request contains the job's prompt or is contained in it. A service may report a
+ * shortened prompt or insert the prompt into a template.
  */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };

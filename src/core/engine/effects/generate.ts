@@ -157,7 +157,7 @@ function unkept(command: Generate, plan: GenerateStep, { said: why, kept }: Unke
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
 const PICTURE = ["prompt", "aspectRatio", "seed"];
 
-/** All options of each kind of call. Models expect every option to be present, even if it is undefined. */
+/** Default options for each kind of call. Models expect every option to be present, even if it is undefined. */
 const ALL_FIELDS = {
   image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {

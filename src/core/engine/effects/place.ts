@@ -64,7 +64,8 @@ interface ExpectedFile {
 }
 
 /**
- * Returns the run's subfolder if another run or different content already uses a file name; otherwise an empty string.
+ * Returns the run's subfolder if one of the file names is already taken by another run or by different content;
+ * otherwise an empty string.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;

@@ -116,8 +116,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the time until which the request may be sent. After that, the service may no longer remember the idempotency
- * key, or the journal must record that the request is sent again.
+ * Returns the latest time at which the request may be sent. Later, the service may have forgotten the idempotency key,
+ * or the journal must first record that the request is sent again.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};

@@ -67,8 +67,8 @@ interface Kept {
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores a provider's outputs. `known` maps the positions of outputs to the media that earlier attempts stored. This
- * call adds the media that it stores.
+ * Stores a provider's outputs. `known` maps the positions of outputs to the media that earlier attempts stored. Media
+ * that this call stores are added to it.
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
@@ -219,7 +219,7 @@ const SHORTEST_SEALED = 8;
 const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
-/** Replaces each secret in an operation with a marker, for which {@link unsealed} looks up the secret in the model. */
+/** Replaces each secret in an operation with a marker. {@link unsealed} restores the secrets from the model. */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>
     secrets.reduce((rest, secret) => rest.replaceAll(secret, sealOf(secret)), text),

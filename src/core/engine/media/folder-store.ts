@@ -19,8 +19,8 @@ import {
 import { type HeldMedia, heldMedia } from "./place-file.ts";
 
 /**
- * Files younger than this by the local clock are not touched. Whether an older file is touched depends on the clock of
- * the machine that stores it.
+ * Files younger than this by the local clock keep their modification time. For older files, the clock of the machine
+ * that stores them decides.
  */
 const YOUNG_MS = GRACE_MS / 12;
 

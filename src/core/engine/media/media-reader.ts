@@ -42,7 +42,7 @@ export type Answered<N extends Name = Name> = { readonly is: MediaQuestions[N]["
 export type Reply = { readonly type: "reading" } | { readonly type: "read"; readonly answer: Answered };
 
 export interface ReaderLimits {
-  /** Time limit for one file once the libraries are loaded. Large files get more time. */
+  /** Time limit for reading one file, in milliseconds, not counting startup. Large files get more time. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
   /** Maximum time, in milliseconds, to spend on one owner's unreadable files per {@link WASTE_WINDOW_MS}. */

@@ -8,10 +8,7 @@ export interface StoredMedia {
 }
 
 export type MediaSource =
-  /**
-   * A file. `sha256` is its hash from an earlier measurement. If the store already has an intact copy, the file is not
-   * read.
-   */
+  /** A file and, if already known, its SHA-256 hash. If the store already has an intact copy, the file is not read. */
   | { readonly path: string; readonly sha256?: string }
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> };
@@ -36,8 +33,8 @@ export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
   readonly location: string;
   /**
-   * Copies content into the store unless the store already has an intact copy. `gc` may remove the content if no event
-   * refers to it after half of {@link GRACE_MS}.
+   * Copies content into the store unless the store already has an intact copy. `gc` keeps the content for at least half
+   * of {@link GRACE_MS}, and as long as an event refers to it.
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;

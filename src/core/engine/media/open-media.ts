@@ -33,7 +33,7 @@ export interface MediaCheck {
   readonly clockOffsetMs: number | null;
 }
 
-/** Tests writing to the configured store and, if it is a bucket, also reading and deleting. Throws on failure. */
+/** Tests the configured store by writing to it and, if it is a bucket, also reading and deleting. Throws on failure. */
 export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };

@@ -175,7 +175,7 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";
 
 const MEDIA = /^(image|video|audio)\//;
-/** Content types whose files can always be recognized. */
+/** Content types that are always recognized from a file's bytes. */
 const KNOWN = new RegExp(
   "^(?:image/(?:png|apng|jpe?g|gif|webp|avif|hei[cf]|bmp|tiff)|video/(?:mp4|quicktime|x-m4v|webm|(?:x-)?matroska|ogg)|" +
     "audio/(?:mp4|(?:x-)?m4a|mpeg|mp3|(?:x-|vnd\\.)?wave?|webm|ogg|opus|aac|(?:x-)?flac))$",

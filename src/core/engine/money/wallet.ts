@@ -68,7 +68,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** A balance for display and for starting runs, up to ten seconds old. */
+/** Caches the wallet's balance for ten seconds. For display and for the check before a run starts. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;
@@ -112,7 +112,7 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of a run's jobs to look up. If the service finds none of them, the key belongs to another account. */
+/** Maximum number of the run's jobs to look up when checking whether a new key belongs to the same account. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
@@ -168,7 +168,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
 }
 
 /**
- * Throws if a request of the run was never answered, because it may have created a job that nobody could find with a
+ * Throws if a request of the run was never answered. If that request created a job, the job could not be found with a
  * new key or URL.
  */
 function checkNothingSent({ runId, steps }: RunState): void {

@@ -27,8 +27,8 @@ export interface CapOption {
   /** The amount in US dollars, as a decimal string. */
   readonly usd: string;
   /**
-   * `day`: the cap limits each day separately, in the time zone {@link OpenOptions.capTimeZone}. Default: it limits the
-   * total of all days.
+   * `day`: the cap applies to each day separately, in the time zone {@link OpenOptions.capTimeZone}. Default: it
+   * applies to the total of all days.
    */
   readonly per?: "day" | undefined;
   /**
@@ -217,8 +217,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly quote?: string | undefined;
   /**
-   * Maximum cost of this run alone, even if it shares a budget, in US dollars as a decimal string. Also accepts unknown
-   * prices if the run has paused because of them.
+   * Maximum cost of this run alone, in US dollars as a decimal string. If the run has paused because of unknown prices,
+   * this option also accepts them.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */

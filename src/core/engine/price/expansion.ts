@@ -169,10 +169,7 @@ interface Asked {
   readonly steps: readonly PlanStep[];
 }
 
-/**
- * Makes a plan. If moderation rejects the prompt of an option that has a next option, plans again without the rejected
- * one.
- */
+/** Makes a plan. Leaves out an option if moderation rejects its prompt and the next option may replace it. */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
   asked: (made: Made) => Asked | null,
@@ -194,7 +191,10 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** Returns true if the problem does not prevent a rerun, because the step's option can be replaced by the next one. */
+/**
+ * Returns true if a rerun can proceed despite the problem, because the step is part of an option that the next one can
+ * replace.
+ */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;

@@ -178,7 +178,7 @@ const LARGEST_PX = 4096;
 /** Maximum duration of a placeholder, in milliseconds. It limits how much has to be uploaded. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a placeholder of the expected size and one of the largest possible size. Both are null for video. */
+/** Returns a placeholder of the expected size or duration and one of the largest. Both are null for video. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {

@@ -19,8 +19,8 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * Converts a refused estimate to plan problems. If the service refused a placeholder, returns a condition instead,
- * because the real value may be accepted.
+ * Converts a refused estimate to problems of the plan. A refusal that concerns a placeholder becomes a condition
+ * instead of a problem, because the real value may be accepted.
  */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,

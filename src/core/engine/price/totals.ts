@@ -173,7 +173,8 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
 }
 
 /**
- * Maximum cost of a step or nested choice in an option, in micro-dollars: `most` if it succeeds, `failed` if it fails.
+ * A step or nested choice of an option, with its maximum costs in micro-dollars on success (`most`) and on failure
+ * (`failed`).
  */
 interface Part {
   readonly most: number;
@@ -231,8 +232,8 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
   };
 
   /**
-   * Returns what a step can cost if it succeeds and if it fails. With `isFailedPaid`, a failure costs just as much:
-   * after a moderation refusal, a provider that reports no costs may have charged in full.
+   * Returns the maximum cost of a step if it succeeds (`most`) and if it fails (`failed`). With `isFailedPaid`, both
+   * are the same, because a provider that reports no costs may charge in full for a request that moderation refused.
    */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};

@@ -39,7 +39,10 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Returns what an error means for this kind of request. Rethrows errors that no request to the service caused. */
+/**
+ * Returns what an error means for a request of this kind. Rethrows the error if it was not caused by a request to the
+ * service.
+ */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -89,8 +92,8 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   /** The service was unreachable. The command is retried with increasing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * The request was not sent in the current execution of the run. The command is retried with increasing delays.
-   * `serviceFailure` is null if the run was stopped before sending.
+   * This execution of the run has not sent the request. After a `serviceFailure`, the command is retried with growing
+   * delays. Null means that the run was stopped first.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
@@ -107,7 +110,7 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/** Retries, or pauses the run, according to the verdict. Throws for a verdict that an effect must handle itself. */
+/** Returns a result that retries the command or pauses the run. Throws if an effect must handle the verdict itself. */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },
@@ -354,8 +357,8 @@ export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Returns how long to wait before trying again to save a provider's result that exists only in memory, in milliseconds.
- * Null after about ten minutes of retries.
+ * Returns how many milliseconds to wait before trying again to save a provider's result that exists only in memory.
+ * Returns null after about ten minutes of retries.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

@@ -48,8 +48,8 @@ export interface EnginePort {
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
-   * Returns ids of this account's runs whose wake-up was lost: an engine should have continued them at least `lateMs`
-   * milliseconds ago (default 0).
+   * Returns ids of this account's runs that have been due for at least `lateMs` milliseconds (default 0), such as those
+   * whose wake-up was lost.
    */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
   /** Performs work that a slice delegated, and reports the result to the run. If the call rejects, repeat it. */
@@ -68,7 +68,7 @@ export interface Showrunner {
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** The error that calls throw because there is no key. Null if there is one. */
+    /** The error that calls throw if no API key is set; null if one is set. */
     readonly missingKey: InvalidOptionError | null;
   };
   /**

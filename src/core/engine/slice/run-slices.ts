@@ -160,8 +160,8 @@ export class RunSlices {
   }
 
   /**
-   * Decides whether a paused run can continue: its inbox must ask for it, or its pause must be over. An ended run never
-   * continues.
+   * Decides whether a paused run can continue. It can if a message in its inbox requests it, or if its pause is over.
+   * An ended run never continues.
    */
   async #woken(
     state: RunState,
@@ -246,8 +246,8 @@ interface Remembered {
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
 /**
- * Tools are cached only for runs of at least this weight (see `weightOf`). For lighter runs, building new tools is just
- * as fast.
+ * Minimum weight (see `weightOf`) of a run whose {@link DriveTools} are cached. For lighter runs, building new ones is
+ * just as fast.
  */
 const WORTH_TOOLS = 250;
 const SOON_MS = 60_000;
@@ -293,7 +293,7 @@ type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /** Id of the attempt that performs this work. */
+  /** Id of this work. Each attempt and each input has a different id. */
   readonly of: string;
   /** Number of the run's functions already in progress. Work with a lower number is executed first. Default 0. */
   readonly place?: number;
@@ -316,7 +316,7 @@ export interface SliceOptions {
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** If the run has paused because the wallet lacks funds, how long to keep checking the balance, in milliseconds. Default 0. */
+  /** How long to keep checking the balance if the run paused for lack of funds, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
   /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;

@@ -230,7 +230,7 @@ export interface RunReplanned {
   readonly quoteMicros: number | null;
   /** Steps that were renamed without other changes, so they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** The references that each expansion returned, by its path. */
+  /** The references that each expansion returned, keyed by the expansion's path. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input, if it changed. */
   readonly input?: Json;

@@ -36,9 +36,9 @@ export type PlanEvent =
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /** True if the step runs only when its inputs have changed, and otherwise gets its earlier result back. */
+      /** True if the step runs only when its inputs have changed. Otherwise, its earlier result is restored. */
       readonly onlyIfInputsChanged?: true;
-      /** True for an expansion whose steps remain as planned. */
+      /** True if the step is an expansion and keeps the steps that it added to the plan. */
       readonly keepsExpansion?: true;
     }
   /** The steps that this step uses were rerun with identical results, so the step's earlier result is valid again. */

@@ -41,7 +41,7 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if a parked run was resumed when it was due, not late. */
+      /** True if the run was parked and was resumed no later than it was due. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
@@ -75,7 +75,10 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is being rerun or waited for again. */
+  /**
+   * A finished run continues, because a step is being rerun or waited for again. If `byItself` is true, nobody resumed
+   * the run: it continues because a job that it no longer waited for ended.
+   */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
 /** Spending reached `percent` of a budget or cap. */

@@ -82,10 +82,12 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** What each reader does with events of one type. Null for a reader that ignores them. */
+/** How events of one type are processed for each purpose. A field is null if they do not matter for it. */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
-  /** What the event may change: `run` means the run itself, `step` also the event's step, `plan` any step. */
+  /**
+   * What the event may change besides the run itself: nothing (`run`), the event's step (`step`) or any step (`plan`).
+   */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
   readonly media: ((event: E) => readonly string[]) | null;

@@ -213,7 +213,7 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
 
 /**
  * Counts one use of a link. Returns false if the link cannot be used anymore. The row stores the id of the last use, so
- * that a repeated statement is not counted twice.
+ * that a retried query is not counted twice.
  */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3

@@ -31,7 +31,8 @@ const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ")
 
 /**
  * Passes a webhook's message to the runs that have the job. Locks the delivery, then its runs. Commits lock in the
- * opposite order, but there is no deadlock, because they never lock the same rows.
+ * opposite order, but this cannot deadlock, because they lock only deliveries about jobs that their run did not have
+ * before.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(

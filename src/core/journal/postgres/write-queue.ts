@@ -145,7 +145,7 @@ type Wire = WireCreate | WireTake | WireCommit;
 interface AnyWire {
   readonly run: string;
   readonly at: number;
-  /** The current time in tests. By default, the database's clock is used. */
+  /** The time to use instead of the database's clock, in epoch milliseconds. Set only in tests. */
   readonly now?: number;
 }
 

@@ -76,7 +76,10 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** Opens a journal for reading. Throws if its version is older, or if its log cannot be read without writing files. */
+/**
+ * Opens a journal for reading. Throws if it has an older version than this program's, or if its write-ahead log cannot
+ * be read without writing files.
+ */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);

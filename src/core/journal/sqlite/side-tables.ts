@@ -329,7 +329,7 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
 }
 
-/** Records the jobs that the events name. Moves their webhook deliveries that arrived early to the inbox. */
+/** Records the jobs that the events name. If a job's webhook arrived earlier, adds a hint to the run's inbox. */
 export function writeJobs(db: Database, { key, account }: RunRecord, events: readonly RunEvent[], at: number): void {
   for (const { step, attempt, jobId } of jobsOf(events)) {
     const values = [key, step, attempt, jobId];

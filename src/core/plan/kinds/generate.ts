@@ -68,7 +68,7 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** Metadata that any response can contain, such as the cost, keyed by provider name. */
+/** The part common to all responses: metadata, such as the cost, keyed by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }

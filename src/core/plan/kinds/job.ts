@@ -26,7 +26,7 @@ export interface JobDraft extends DraftStepBase {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
   readonly seed: number | null;
-  /** True if an edit set or removed the seed. Planning then assigns no seed. */
+  /** True if the seed was set or removed by an edit. Planning then assigns no seed. */
   readonly isSeedEdited?: true;
 }
 
@@ -117,7 +117,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** The highest seed that the model accepts. Null if reruns must keep the seed. */
+  /** The highest seed that a rerun may choose. Null if a rerun must not change the seed. */
   readonly mostSeed: number | null;
 }
 

@@ -27,7 +27,7 @@ export interface SecondChoice {
   readonly afterModeration: boolean;
   /** How long the service may be unavailable before the next option starts, in milliseconds. Null means no limit. */
   readonly awayMs: number | null;
-  /** True if the last option is the previous one with a rewritten prompt, for use after a refusal by moderation. */
+  /** True if the last option repeats the previous one with a prompt that was rewritten after moderation refused it. */
   readonly rewrites?: true;
   /** Options that are left out of the plan because they cannot be used, each with the reason. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
@@ -38,10 +38,7 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /**
-   * Set if a candidate is made only after all candidates before it have failed or are late. Null if all are made at
-   * once.
-   */
+  /** Makes each candidate only after all before it have failed or are late. Null if all are made at once. */
   readonly second: SecondChoice | null;
   readonly onFailure?: "continue" | "failFast";
 }

@@ -15,7 +15,7 @@ const FREE_RETRIES = 2;
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** Handles chat requests. An unanswered request is sent again, because its outcome cannot be looked up. */
+/** Handles chat requests. An unanswered request is resent automatically at most once, as it may have been charged. */
 export const chatKind = paidKind<ChatStep>({
   activity: "asking",
   sends: "chat",

@@ -185,8 +185,8 @@ function quoteAgain(plan: JobStep, step: StepState, failed: AttemptState, builde
 }
 
 /**
- * Withdraws an unsent submission or fails an unsubmitted step once the service has been unavailable for too long, so
- * that the next option can start. Returns true if it did so.
+ * Lets the next option start if the service has been unavailable for too long: withdraws a submission that was not
+ * sent, or fails a step that has not been submitted. Returns true if it did so.
  */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;

@@ -34,7 +34,7 @@ export interface PaidKind<S extends PaidStep> {
   poll?(plan: S, attempt: AttemptState): Command;
   result(attempt: AttemptState): { readonly status: StepEnd; readonly reason: string | null };
   retry(plan: S, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry;
-  /** Looks again for the outcome of an unresolved attempt. If absent, a person must decide. */
+  /** Looks again for the outcome of an unresolved attempt. Without this method, only a person can resolve it. */
   unresolved?(plan: S, attempt: AttemptState, builder: DecisionBuilder): void;
 }
 

@@ -102,7 +102,7 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** Cuts or pads the sound to one AAC frame less than fits into the duration, because the encoder adds a frame. */
+/** Cuts or pads the sound to whole AAC frames: one fewer than fit into the duration, because the encoder adds one. */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);

@@ -137,7 +137,7 @@ export interface ShotOptions {
   readonly seconds: number;
   /** The exact first frame, or null to draw the shot from the prompt. */
   readonly start: Surface | null;
-  /** The first frame without its caption. The shot dissolves into it before the camera moves. */
+  /** The start frame without its caption, faded in at the beginning of the shot. Null if there is no caption. */
   readonly bare: Surface | null;
   readonly end: Surface | null;
 }

@@ -104,7 +104,7 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/** Returns a function that decodes and enlarges a frame, or returns null if the frame is damaged. */
+/** Returns a function that decodes and enlarges a frame. That function returns null if the frame is damaged. */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;

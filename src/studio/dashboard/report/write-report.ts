@@ -27,7 +27,7 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: OpenOptions["env"];
-  /** For a client's report, which contains only the files that the run returns and, with `hasPrice`, the cost. */
+  /** Set this to write a report for a client, with only the files that the run returns and, if `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
   readonly version: string;

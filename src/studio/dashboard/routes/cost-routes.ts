@@ -22,7 +22,7 @@ export interface AllCosts {
   readonly from: number;
   /** Cost per day. A job's charge belongs to the day on which its money was reserved. */
   readonly days: readonly number[];
-  /** Total cost per pipeline of the runs that changed since `from`, including their costs before `from`. */
+  /** Cost per pipeline: the total cost of each run that changed since `from`, including costs before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
   /** Cost per model as reported by the service, including jobs outside runs. */

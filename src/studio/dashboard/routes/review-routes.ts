@@ -20,7 +20,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     return waiting({ search: query.get("q") ?? "", run, pipeline, tag });
   };
 
-  /** Returns a decision with its comments, including those that no process has read yet. */
+  /** Returns a decision with all its comments, including those that are still in the run's inbox. */
   const shown = async ({ query }: Call) => {
     const run = query.get("run") ?? "";
     const { view } = await cache.get(run);

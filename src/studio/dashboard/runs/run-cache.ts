@@ -21,8 +21,8 @@ export class RunMemo<T> {
   }
 
   /**
-   * Returns the value cached for the run. `of` distinguishes several values of one run. Calls `find` if no value is
-   * cached, or if the run or `more` has changed.
+   * Returns the cached value. Calls `find` if no value is cached, or if the run or `more` has changed. Use different
+   * values of `of` to cache several values for one run.
    */
   async get(
     { runId, createdAt, lastSeq }: RunRow,

@@ -58,7 +58,10 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Returns the changed steps to send. Includes all decisions, because their choices may have changed. */
+/**
+ * Returns the steps to send: the changed ones and, if steps are not grouped, all decisions, because their choices may
+ * have changed.
+ */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",

@@ -63,7 +63,8 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * Builds a form for a step's input: the fields in `plain`, then those other fields of the model that are not free text.
+ * Builds a form for a step's input: the fields in `plain`, then the model's fields that are not in `given` and are
+ * numbers, switches, choices or texts with suggestions.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },
