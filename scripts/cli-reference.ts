@@ -58,7 +58,7 @@ line fails partway through, its last line is an error document like this one.
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path, text}], compared, refused, decided}]\`, without a run \`[{run, step, title, pipeline, tags, message, takes, since}]\`; \`pick\` counts from 1 |
 | \`stop\` | \`{id, status}\` |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
-| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client's or library's method returns, with names in snake_case; a run's id is in \`run\`, and reserved amounts are in \`held\` |
+| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the corresponding method of the client or the library returns, with names in snake_case; a run's id is in \`run\`, and reserved amounts are in \`held\` |
 | \`balance\` | \`{balance, currency, journal: {spent, held, cap, floor, caps: [{tag, cap, spent, held, ends_at}], caps_per_value: [{tag, cap, per}]}}\`; \`caps_per_value\` lists caps such as \`client=*:5/day\` |
 | \`statement\` | \`{month, tags, markup, cost, amount, charged: [{run, pipeline, title, text, step, cost, amount}], unbilled, disputed}\`; \`amount\` includes the markup |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |

@@ -107,7 +107,7 @@ const sameKey = "the next request counts as the same attempt and uses the same k
 const withdrawn = `no job was created; ${again}; if the run pauses, the request is withdrawn`;
 const chatFailed = "the request failed at no cost";
 const onResume = "it is sent again on resume";
-const billOpen = "the job has ended; its cost is checked for two minutes, and again on resume";
+const billOpen = "the job has ended; its cost is checked repeatedly for two minutes, and again on resume";
 
 export const verdicts = {
   // Verdicts on submissions.

@@ -110,7 +110,7 @@ function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
   if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this id";
   const more = users.length > MOST_USES ? ` and ${users.length - MOST_USES} more` : "";
-  return `v3 assigns its own ids; the output is used by ${users.slice(0, MOST_USES).join(", ")}${more}`;
+  return `v3 assigns its own ids; the output with this id is used by ${users.slice(0, MOST_USES).join(", ")}${more}`;
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -36,7 +36,7 @@ function summary({ bodies, steps }: MigrationReport): string {
   const migrated = bodies.filter(({ status }) => status === "migrated").length;
   const count = bodies.filter(({ status }) => status !== "asset").length;
   const rest = migrated === count ? "" : ` of ${count}`;
-  return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"} into ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
+  return `Migrated ${migrated}${rest} v2 ${count === 1 ? "body" : "bodies"} to ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
 }
 
 function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {

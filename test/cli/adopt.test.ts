@@ -194,7 +194,7 @@ export default pipeline("still", { input: z.object({}),
   const options = { cwd, env: service.env };
   const known =
     "still: sent once to fal (fal.image:flux); it is unknown whether anything was generated or charged: socket hang up; up to $0.05 stays reserved. " +
-    "Check your account at fal, then pass the file that the request generated, or none if there is no file: showrunner adopt x still <file|none>";
+    `Check your account at fal, then pass the file that the request generated, or "none" if there is no file: showrunner adopt x still <file|none>`;
   const run = await cli(["run", path, "--id", "x", "--budget", "1"], options);
   expect(run.code, run.stderr).toBe(3);
   expect(run.stderr.split(known)).toHaveLength(3);

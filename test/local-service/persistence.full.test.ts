@@ -149,7 +149,9 @@ test("a folder whose database is no database, or is newer, is a clear error", as
   const newer = new DatabaseSync(join(folder, "service.db"));
   newer.exec("PRAGMA user_version = 99");
   newer.close();
-  expect(await codeOf(startLocalService({ dataDir: folder }))).toContain("written by a newer version (schema 99)");
+  expect(await codeOf(startLocalService({ dataDir: folder }))).toContain(
+    "written by a newer version of Showrunner (schema 99)",
+  );
   await writeFile(join(folder, "file"), "");
   expect(await codeOf(startLocalService({ dataDir: join(folder, "file") }))).toContain("DATA_DIR_UNUSABLE");
 });

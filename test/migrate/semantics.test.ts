@@ -151,7 +151,9 @@ describe("media", () => {
     ]);
     expect(Object.keys(steps)).toEqual(["image-3", "image-2", "video-1"]);
     expect(steps["image-2"]).toMatchObject({ images: ["<image-3>", "<image-3>"] });
-    expect(field("reserved_asset_id", 2)?.why).toBe("v3 assigns its own ids; the output is used by body 1");
+    expect(field("reserved_asset_id", 2)?.why).toBe(
+      "v3 assigns its own ids; the output with this id is used by body 1",
+    );
     expect(steps["video-1"]).toMatchObject({ start_image: "<image-2>" });
   });
 
@@ -179,7 +181,7 @@ describe("media", () => {
     expect(migration.report.inputs).toMatchObject([{ name: "faceOfAda", is: "file", kind: "image" }]);
     expect(steps["video-2"]).toMatchObject({ start_image: "<face-of-ada>" });
     expect(migration.report.bodies[0]).toMatchObject({ status: "asset", makes: { count: 0 } });
-    expect(field("reserved_asset_id")?.why).toContain("the output is used by body 2");
+    expect(field("reserved_asset_id")?.why).toContain("the output with this id is used by body 2");
   });
 
   test("an output of the wrong kind is a decision and a file to supply, not a broken plan", () => {

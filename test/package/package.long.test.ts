@@ -308,7 +308,9 @@ export default pipeline("film", {
     const { stdout } = await script(
       `const { openShowrunner } = await import("showrunner"); const show = await openShowrunner(); await show.balance().catch(({ code, next }) => console.log(code, next))`,
     );
-    expect(stdout).toBe(`LOCAL_SERVICE_MISSING ${unpublished}   (CLONE: a clone of Showrunner, after npm run pack)\n`);
+    expect(stdout).toBe(
+      `LOCAL_SERVICE_MISSING ${unpublished}   (CLONE: a clone of Showrunner; run npm run pack in it first)\n`,
+    );
   });
 });
 

@@ -2,7 +2,7 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 2 bodies into 2 jobs. report.md lists the outcome of every field. */
+/** Migrated 2 v2 bodies to 2 jobs. report.md lists the outcome of every field. */
 export default pipeline("automation-flow", {
   input: z.object({
     // a value that the flow inserts into the field text

@@ -3,7 +3,7 @@ import { shiftSound } from "showrunner/migrate";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 3 bodies into 5 jobs. report.md lists the outcome of every field. */
+/** Migrated 3 v2 bodies to 5 jobs. report.md lists the outcome of every field. */
 export default pipeline("avatar-batch", {
   input: z.object({
     // v2 calls it c1a5e0de-7b1f-4f0a-9b53-8a2d0f6e5b11; first used by body 2, audio_id

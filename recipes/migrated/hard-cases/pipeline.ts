@@ -3,7 +3,7 @@ import { shiftSound } from "showrunner/migrate";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 7 of 8 bodies into 7 jobs. report.md lists the outcome of every field. */
+/** Migrated 7 of 8 v2 bodies to 7 jobs. report.md lists the outcome of every field. */
 export default pipeline("hard-cases", {
   input: z.object({
     // a value that the flow inserts into the field text_prompt

@@ -2,7 +2,7 @@ import { file, pipeline } from "showrunner";
 import { z } from "zod";
 import { models } from "../../models.ts";
 
-/** Migrated from v2: 5 of 6 bodies into 5 jobs. report.md lists the outcome of every field. */
+/** Migrated 5 of 6 v2 bodies to 5 jobs. report.md lists the outcome of every field. */
 export default pipeline("storyboard-lines", {
   input: z.object({
     // v2 calls it 22222222-bbbb-4b2b-8b2b-000000000009; first used by line 5, video_id
@@ -49,8 +49,8 @@ export default pipeline("storyboard-lines", {
       shot_type: "customize",
       duration_ms: 10000,
     });
-    // To decide: target_resolution: upscale-1 upscales by a factor, which cannot be calculated because the size of the
-    // input is not known
+    // To decide: target_resolution: upscale-1 upscales by a factor, and the factor cannot be calculated because the
+    // size of the input is not known
     const crossingLarge = job("crossing-large", models.upscale, {
       source_video: crossingLargeSource,
     });

@@ -71,11 +71,11 @@ const commands: { readonly [heading: string]: Commands } = {
     balance: ["show the wallet balance, and what the runs in the journal have spent and reserved", from(gc, "balance")],
     doctor: ["check Node, settings, journal, media, disk space, service, clock and webhooks", from(doctor, "doctor")],
     "review-link [run-id] [step]": [
-      "create a link that lets a client make the pending decisions in selected runs, but see nothing else",
+      "create a link where a client can make the pending decisions in selected runs and see nothing else",
       async () => (await import("../commands/review-link.ts")).reviewLink,
     ],
     "export <run-id>": [
-      "export a run's clips, takes, audio and captions as a timeline for video editors, with its media",
+      "export a run's clips, takes, audio and captions as a timeline for video editors, with copies of the media files",
       from(exports, "exportRun"),
     ],
     statement: ["list what a client's runs produced and cost in a month", from(statement, "statement")],
@@ -84,7 +84,7 @@ const commands: { readonly [heading: string]: Commands } = {
       async () => (await import("../commands/check.ts")).check,
     ],
     "adopt <run-id> [step] [job-id]": [
-      'record the outcome of a submission that got no response: the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
+      'record the outcome of a submission that got no response: the job that it created, the file that the provider generated, or "none". Without a job, it lists the candidates; without a step, it asks you about each unresolved step',
       async () => (await import("../commands/reconcile.ts")).adopt,
     ],
     "reconcile [run-id]": [

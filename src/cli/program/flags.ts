@@ -189,7 +189,7 @@ export const options = {
     "--rerun-failed": "rerun every step that failed or partly failed, and all steps that depend on it",
     "--same-seed": "rerun even if a fixed seed in the code is likely to give the same result",
     "--account-moved":
-      "use this if the account has a new key or the service has a new address; the service must have at least one of the run's jobs",
+      "use this if the account has a new key or the service has a new address; refused if the service knows none of the run's jobs",
     "--request-id <id>":
       "idempotency id for a rerun, redo or edit: repeating the command with the same id has no further effect",
     ...spending,
@@ -319,7 +319,7 @@ export const options = {
     "--health-port <port>": "serve /healthz, /readyz and /metrics on this port",
     "--webhooks <port>": "receive the service's webhooks on this port, for the jobs of all runs in the journal",
     "--host <address>":
-      "address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)",
+      "address to listen on for --health-port and --webhooks (default: 127.0.0.1, which other machines cannot reach)",
     "--drain <duration>": preset("time allowed to finish work in progress when the worker is stopped", "30s"),
   },
   mcp: {

@@ -23,7 +23,7 @@ export function generateModels(catalog: Catalog): string {
   const written = models.map((model) => writeModel(model, names, used));
   const declarations = written.flatMap(({ types }) => types);
   return [
-    `${GENERATED} from the service's catalog. Do not edit: pull again instead.`,
+    `${GENERATED} from the service's catalog. Do not edit; run the command again instead.`,
     importLine(declarations.join("\n")),
     "",
     ...declarations.map((declaration) => `${declaration}\n`),

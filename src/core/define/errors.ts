@@ -36,7 +36,7 @@ export class BuilderClosedError extends ShowrunnerError {
   }
 }
 
-/** `include()` was given something that is not a pipeline, or a pipeline that keeps including itself. */
+/** `include()` was given something that is not a pipeline, or a pipeline that includes itself, directly or through another one. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }

@@ -50,7 +50,7 @@ function assertNamed(entries: readonly FamilyInput[], source: string): void {
     }
     if (models !== undefined || BUILT_IN.some((family) => family.name === name)) continue;
     const known = BUILT_IN.map((family) => family.name).join(", ");
-    const message = `is missing, and ${name} is not a built-in family; list its model ids, or use one of ${known}`;
+    const message = `is missing, and ${name} is not a built-in family; list the family's model ids, or use a built-in name: ${known}`;
     throw new FamiliesError(`${source} [${index}].models ${message}.`);
   }
 }

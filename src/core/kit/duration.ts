@@ -59,7 +59,7 @@ export interface Late {
 export function lateText({ since, expected, withinMs, jobId }: Late, now: number): string {
   const elapsedMs = now - since;
   const long = expected === null ? `has been running for ${formatDuration(elapsedMs)}` : slowText(expected, elapsedMs);
-  const over = withinMs === null ? "" : `, longer than its limit of ${formatDuration(withinMs)}`;
+  const over = withinMs === null ? "" : `; its time limit of ${formatDuration(withinMs)} has passed`;
   return `${long}${over}; ${stillText(jobId)}`;
 }
 

@@ -31,7 +31,7 @@ export function isPublished(): boolean {
 
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;
-  return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (CLONE: a clone of Showrunner, after npm run pack)`;
+  return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (CLONE: a clone of Showrunner; run npm run pack in it first)`;
 }
 
 export function isNewerVersion(version: string, than: string): boolean {

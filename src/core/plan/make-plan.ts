@@ -291,7 +291,7 @@ function bindReturned(
   const outcome: Yield | null = isValue ? "value" : (bound.$ref.kind ?? source?.yields ?? null);
   if (outcome === null) return bound;
   if (step.yields === null && outcome === "value") {
-    report("expand-yields", field, `${given.$ref.step} yields a value; declare it with yields: "value"`);
+    report("expand-yields", field, `${given.$ref.step} yields a value; declare yields: "value" on the expand step`);
   }
   if (step.yields !== null && step.yields !== outcome) {
     report(

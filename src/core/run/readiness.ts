@@ -128,7 +128,9 @@ function missingInput(state: RunState, ref: Ref): string | null {
   if (step.expanded === null || ref.output !== "all")
     return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
   const lost = step.expanded.find((reference) => lacks(state, reference));
-  return lost === undefined ? null : `needs all outputs of ${ref.step}, but the output of ${lost.$ref.step} failed`;
+  return lost === undefined
+    ? null
+    : `needs all outputs of ${ref.step}, but the output of ${lost.$ref.step} was not produced`;
 }
 
 function lacks(state: RunState, { $ref }: Reference): boolean {

@@ -318,7 +318,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const unbilled = context.order.map(({ path }) => unbilledBefore(state, path)).find((path) => path !== null);
   if (unbilled != null) {
     const ended = state.steps[unbilled]!.status === "failed" ? "failed" : "finished before a step failed";
-    const problem = `${unbilled} ${ended}, and it is not yet known whether it was charged, so no replacement is submitted`;
+    const problem = `${unbilled} ${ended}, and it is not yet known whether it was charged, so no new job is submitted to replace it`;
     return builder.pauseNow("unresolved", `${problem}. Check again for free: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);

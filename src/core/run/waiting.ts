@@ -172,7 +172,7 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const again = operation === undefined ? "" : asks;
   const advice =
     provider !== undefined
-      ? `Check your account at ${provider}, then pass the file that the request generated, or none if there is no file: ${adopt} <file|none>${again}`
+      ? `Check your account at ${provider}, then pass the file that the request generated, or "none" if there is no file: ${adopt} <file|none>${again}`
       : unresolved === "incomplete"
         ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
         : `Say which job belongs to this step: ${adopt} <job-id|none>`;

@@ -38,7 +38,7 @@ const output = z.strictObject({
   file: z
     .string()
     .nullable()
-    .describe("Name of the file, relative to the run's folder; null if the file is not returned"),
+    .describe("Path of the file, relative to the run's folder; null if the pipeline does not return the file"),
   content_type: z.string().nullable(),
   width: z.number().nullable(),
   height: z.number().nullable(),
@@ -126,14 +126,14 @@ const operatorStep = step.extend({
   promise: z
     .enum(["keyed", "found again", "once"])
     .exactOptional()
-    .describe("How a request to a provider is prevented from running twice"),
+    .describe("What prevents a request to a provider from running twice"),
   late: z
     .strictObject({
       since: instant.describe("When the request was accepted"),
       expected_ms: z
         .number()
         .nullable()
-        .describe("Expected duration; null if the request only exceeded the step's time limit"),
+        .describe("Expected duration; null if the request is late only because it exceeded the step's time limit"),
       learned: z.boolean().describe("Whether the expected duration is based on the model's past requests"),
       within_ms: z.number().nullable().describe("The step's time limit (`within`) if it was exceeded"),
       job_id: z.string().nullable(),
@@ -193,7 +193,7 @@ const runDocument = run.extend({
         .nullable()
         .describe("The charge that exceeded its quote by the largest factor"),
     }),
-  ).describe("Models that charged more than they quoted or, without a quote, more than was allowed"),
+  ).describe("Models that charged more than their quote or, if there was no quote, more than was allowed"),
   out_dir: z.string(),
   took_ms: z.number().describe("Active time, excluding pauses and periods when no process was driving the run"),
   expiring: list(

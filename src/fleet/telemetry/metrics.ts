@@ -81,7 +81,7 @@ export class JournalCounters {
   });
   readonly #refused = new Counter(
     "showrunner_holds_refused_total",
-    "Commits refused because a hold exceeded a limit, grouped by limit.",
+    "Journal commits refused because a hold exceeded a limit, by limit.",
   );
   readonly #lost = new Counter("showrunner_leases_lost_total", "Runs that another process took over from this one.", {
     starts: true,

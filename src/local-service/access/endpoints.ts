@@ -52,7 +52,7 @@ export function grantedLifetime(
   if (earlier(at, principal.expiresAt) === at) return at;
   const until = instant(principal.expiresAt!);
   const fixed = "A key cannot outlive the credential that creates it.";
-  throw denied(`Your credential expires at ${until}; a key that it creates must not expire after that.`, fixed);
+  throw denied(`Your credential expires at ${until}; a key created with it must not expire later than that.`, fixed);
 }
 
 export function assertChangesKeys({ via }: Principal): void {

@@ -98,7 +98,8 @@ export function loadCatalog(
   if (catalog === null) return { models: BUILT_IN_MODELS, chats: [OWN_CHAT_MODEL] };
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
-  if (!list.success) throw broken(`${source} must be an array of models, as GET /models/{model} returns them.`);
+  if (!list.success)
+    throw broken(`${source} must be an array of models in the format that GET /models/{model} returns.`);
   const shape = strict ? fileEntry.strip() : fileEntry;
   const chats: ChatModel[] = [];
   const entries: FileEntry[] = [];

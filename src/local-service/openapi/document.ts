@@ -215,7 +215,7 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
 }
 
 function operatorDocument(endpoints: readonly Endpoint[]) {
-  const description = "Operator endpoints of a local service; they answer only on this machine.";
+  const description = "Operator endpoints of a local service, reachable only from the same machine.";
   const paths = pathsOf(endpoints, operatorOperations);
   return document({ title: "Operator API", description, server: "/_local" }, { paths });
 }

@@ -33,10 +33,10 @@ const LOGS_AFTER =
 const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\`, whose data is [STREAM_DONE]. Send the id of the
 last frame as Last-Event-ID to continue after it. A stream that ends without done was interrupted: connect again.`;
 const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
-\`data: [DONE]\`. If the answer fails after the stream has started, the last event has an \`error\` field.`;
+\`data: [DONE]\`. If an error occurs after the stream has started, the last event has an \`error\` field.`;
 
 const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
-\`response.incomplete\`. If the answer fails after the stream has started, the last event is \`error\`.`;
+\`response.incomplete\`. If an error occurs after the stream has started, the last event is \`error\`.`;
 
 const date = { ...text, description: "An ISO 8601 date, with or without a time." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };

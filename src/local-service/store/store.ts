@@ -30,7 +30,8 @@ function unusable(file: string, problem: string, cause?: unknown): LocalServiceE
 function prepare(database: DatabaseSync, file: string): void {
   const row = database.prepare("PRAGMA user_version").get();
   const version = Number(row?.["user_version"] ?? 0);
-  if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (schema ${version}).`);
+  if (version > SCHEMA_VERSION)
+    throw unusable(file, `was written by a newer version of Showrunner (schema ${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
   // Uses one transaction, so that the first start needs only one fsync.

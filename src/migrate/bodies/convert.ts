@@ -61,7 +61,7 @@ function fillUpscale(job: Job): void {
   }
   const scale = job.plainField(["upscale_factor", "scale", "factor"]);
   const factors = (scale?.values ?? []).map((value: Json) => `${scale?.name} ${value}`);
-  const why = `${view.id} upscales by a factor, which cannot be calculated because the size of the input is not known`;
+  const why = `${view.id} upscales by a factor, and the factor cannot be calculated because the size of the input is not known`;
   job.decide(["target_resolution"], why, [`the default of ${view.id}`, ...factors]);
 }
 

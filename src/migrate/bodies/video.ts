@@ -86,7 +86,7 @@ function readShots(job: Job): Shots | null {
     const path = at("multi_prompt", index);
     const text = String(given(job.body, ...path, "prompt"));
     const length = given(job.body, ...path, "duration_ms");
-    if (isTemplate(length)) return none("the flow fills in the duration of a shot only at run time");
+    if (isTemplate(length)) return none("the duration of a shot is filled in only when the flow runs");
     const fitted = duration === undefined ? null : coerce(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1}: ${fitted.why}`);
     const words = coerce(prompt, text);

@@ -222,7 +222,7 @@ function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const row = rows[0]?.row;
   if (row === undefined) return null;
   const omitted = row.omits.filter((name) => job.input.has(name));
-  const because = `${job.view.id} does not accept this field together with the others; the nearest combination is ${row.text}`;
+  const because = `${job.view.id} does not accept this field together with the others; the closest combination that it accepts is ${row.text}`;
   for (const name of omitted) job.leaveOut(name, because, ["leave it out", "choose another model"]);
   const wrong = [...row.accepts].filter(([name, values]) => !accepts(job, name, values));
   for (const [name, values] of wrong) accept(job, prefix, name, values);

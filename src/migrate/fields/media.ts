@@ -65,7 +65,7 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
       job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
-      const options = ["leave it out", "in the source, use it instead of another file"];
+      const options = ["leave it out", "replace one of the other files with it in the source"];
       job.decide(path, `${view.id} accepts ${most} in ${field.name}`, options);
     }
   }

@@ -26,7 +26,7 @@ const INTRODUCTION =
 
 const HOW_TO_DECIDE =
   "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
-  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again: in a terminal, it asks you, and `--map V2-NAME=V3-ID` sets a model or voice; " +
+  "To choose models and voices, or decide what to leave out, run `showrunner migrate` again. In a terminal, it asks you for each choice; you can also set a model or voice with `--map V2-NAME=V3-ID`; " +
   "the answers are kept in `migrate.decisions.json`. Make all other decisions in `pipeline.ts`.";
 
 const LEGEND =
@@ -136,7 +136,7 @@ function price({ price: found, steps }: MigrationReport): string {
   const head = `Estimated by ${escaped(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
   const isOpen = found.steps.some(({ cost }) => cost === null);
   const cap = isOpen
-    ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, which sets the maximum cost of each such job."
+    ? "\n\nJobs that cannot be quoted are run only with `--max-unquoted USD`, which sets the maximum cost of each such job."
     : "";
   return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}${cap}`;
 }

@@ -85,7 +85,7 @@ async function start(call: Call): Promise<Response> {
     else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
   } catch (error) {
     if (!(error instanceof QuoteRefusedError)) throw error;
-    const message = `quote: ${inputChanges(error) ?? "it is no longer valid"}. Nothing was started; the run now costs at most ${quote.maximumUsd} dollars.`;
+    const message = `quote: ${inputChanges(error) ?? "it is no longer valid"}. Nothing was started; the run would now cost at most ${quote.maximumUsd} dollars.`;
     throw new QuoteFirst(409, error.code, message, await offered(call, quote));
   } finally {
     await keepNamed(call, id).catch((error: unknown) => reported(error, context.report));

@@ -56,7 +56,7 @@ export function personAt(
         throw code === ErrorCode.RequestTimeout
           ? notAnswered()
           : code === ErrorCode.InvalidParams
-            ? new CallerError("The person's answer does not fit the question's schema")
+            ? new CallerError("The person's answer does not match the question's schema")
             : error;
       });
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;

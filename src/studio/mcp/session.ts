@@ -291,7 +291,7 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const asks =
     open.length === 0 ? "" : `; the run pauses and asks before unpriced steps: ${open.slice(0, 5).join(", ")}`;
   return new ToolError(
-    `This run would cost at most $${maximumUsd}${asks}. The quote is ${id}; nothing was started`,
+    `This run would cost at most $${maximumUsd}${asks}. The quote's id is ${id}; nothing was started`,
     `show a person this price; once they agree, call \`run_pipeline\` again with the same input and set quote to ${id}`,
   );
 }

@@ -105,7 +105,7 @@ const REFUSALS: Readonly<
 
 const OPTIONS: Readonly<Record<string, string>> = {
   step: "This step is not waiting for a decision.",
-  pick: "Choose one of the items shown, by its number.",
+  pick: "Choose one of the items shown by giving its number.",
   value: "The replacement must have the same structure as the value shown.",
   note: "A note can have up to 2,000 characters.",
   title: "A title is a single line of up to 120 characters.",

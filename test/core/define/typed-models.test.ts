@@ -25,9 +25,9 @@ test("a name that models.ts does not have is a problem of its step, with names t
       three: takes("three", loose.image!, { prompt: "x" }, { count: 3, choose: "first" }),
     })),
   ).toEqual([
-    "still model: models.ts has no model `image`; for example aurora, basaltFast; `showrunner models pull` updates the file",
-    "other model: models.ts has no model `basalt`; did you mean basaltFast?; `showrunner models pull` updates the file",
-    "three model: models.ts has no model `image`; for example aurora, basaltFast; `showrunner models pull` updates the file",
+    "still model: models.ts has no model `image` (it has, for example, aurora, basaltFast). To update the file, run `showrunner models pull`",
+    "other model: models.ts has no model `basalt` (did you mean basaltFast?). To update the file, run `showrunner models pull`",
+    "three model: models.ts has no model `image` (it has, for example, aurora, basaltFast). To update the file, run `showrunner models pull`",
   ]);
 });
 

@@ -72,7 +72,7 @@ describe("a value that is approved in place of the one shown", () => {
     ["has a field of another type", "fine", { title: 3, shots: ["a"] }, /schema of board: .*\/title must be string/],
     ["is text where the schema asks for an object", "fine", JSON.stringify(SAID), /it must be object/],
     ["is a number where a task made text", "line", 3, /is a number, but write produced text/],
-    ["stands in place of a picture", "still", "a text", /still does not show exactly one value/],
+    ["stands in place of a picture", "still", "a text", /in still: only a single value can be edited/],
     ["is not JSON", "fine", { ...SAID, title: new Date(0) }, /not plain JSON/],
     ["is too long", "line", "x".repeat(1_000_001), /longer than 1000000 characters/],
   ])("is refused where it %s, and nothing is decided", async (_what, step, value, message) => {

@@ -153,7 +153,7 @@ describe("an acknowledgement of something else", () => {
 
   test.each([
     ["made before it was sent", { created_at: "2020-01-01T00:00:00Z" }, "was created at 2020"],
-    ["with a different key", { idempotency_key: "sr1_of_somebody" }, "does not have the idempotency key"],
+    ["with a different key", { idempotency_key: "sr1_of_somebody" }, "was created with a different idempotency key"],
   ])("of a job that was %s is left to a person, who may take it all the same", async (_, said, text) => {
     const { id, show, sail, resume, bought } = await world();
     rewrite = (answer) => isJob(answer) && Object.assign(answer.body, said);

@@ -113,7 +113,7 @@ describe("an input of a step that is edited", () => {
 
   test.each<[string, Edit, Refused]>([
     ["no step of the run", { fase: { prompt: "x" } }, { code: "INVALID_OPTION", message: /no step fase.*face/ }],
-    ["no job or chat", { each: { a: 1 } }, { code: "INVALID_OPTION", message: /each is of kind expand/ }],
+    ["no job or chat", { each: { a: 1 } }, { code: "INVALID_OPTION", message: /each \(expand\) cannot be edited/ }],
     ["no field of the model", { face: { promt: "x" } }, { code: "PLAN_PROBLEMS", step: "face" }],
     ["no value of the field", { face: { prompt: 7 } }, { code: "PLAN_PROBLEMS", step: "face" }],
     ["a field that must be there", { face: { prompt: undefined } }, { code: "PLAN_PROBLEMS", step: "face" }],

@@ -89,7 +89,7 @@ test("A completed job that reads as under way once more is over all the same", a
   expect(whole(await life.run(pair))).toEqual(["succeeded", 2]);
   expect(await doubts(life)).toEqual([
     "job_1 has completed but lists no outputs",
-    "job_1 was completed, but the service now reports IN_PROGRESS",
+    "job_1 had completed, but the service now reports IN_PROGRESS",
   ]);
 });
 

@@ -251,7 +251,7 @@ test("what is no media is no result, although it was paid for", async () => {
   const show = pipelineOf("no-media", ({ generate }) => ({
     still: generate("still", { ...provider.image(), doGenerate }, { prompt: "x" }, { maxCost: "0.05" }),
   }));
-  const reason = expect.stringContaining("should be of kind image");
+  const reason = expect.stringContaining("the output is not the expected image");
   const failed = { status: "failed", report: { cost: "0.05", steps: [{ reason }] } };
   expect(await (await openFakeShow()).run(show)).toMatchObject(failed);
 });

@@ -34,7 +34,7 @@ test("a requirement that throws is a problem, and one that holds is none", async
   });
   expect(await world.show.plan(throwing, {})).toMatchObject({
     ok: false,
-    problems: [{ message: "its requirements could not be checked: Error: no door (so does two)" }],
+    problems: [{ message: "has requirements that could not be checked: Error: no door (so does two)" }],
   });
   expect(
     await world.show.plan(

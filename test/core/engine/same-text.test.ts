@@ -92,7 +92,7 @@ test("a plan names a local function that repeats what a job is asked with, and w
     {
       code: "same-text",
       step: "old",
-      message: `input.lines[0].text repeats "${LINE}", the text of speech: editing one does not change the other. Write the text only in speech; to use it here, call .input("text") on the handle of that step`,
+      message: `input.lines[0].text repeats "${LINE}" from the text of speech: editing one does not change the other. Write the text only in speech; to use it here, call .input("text") on the handle of that step`,
     },
   ]);
 });

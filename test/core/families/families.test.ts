@@ -77,7 +77,7 @@ describe("a file of families that is none", () => {
     [
       "a new family without models",
       [{ name: "reel" }],
-      "[0].models is missing, and reel is not a built-in family; list its model ids, or use one of ",
+      "[0].models is missing, and reel is not a built-in family; list the family's model ids, or use a built-in name: ",
     ],
     [
       "a model that names no family",

@@ -165,7 +165,9 @@ describe("a journal of an older version", () => {
   test("stays as it is when the copy cannot be written, and the message says what to do", () => {
     mkdirSync(copyOf(path, OLD));
     writeFileSync(join(copyOf(path, OLD), "x"), "");
-    expect(lift).toThrow(/Nothing was changed. Make the folder writable or move the existing file elsewhere/);
+    expect(lift).toThrow(
+      /Nothing was changed. Make the folder writable, or move any existing file with the name of the copy/,
+    );
     expect(look()).toEqual(old);
     expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
   });

@@ -200,7 +200,7 @@ describe("the input of a request to a provider", () => {
     expect(texts(request(of, input))).toEqual(expected);
   });
 
-  const whole = "n must be a whole number of at least 1; it cannot come from a step";
+  const whole = "n must be a whole number of at least 1; it cannot be the output of a step";
   const atMost = (count: number) => `n can be at most ${count} for this model; add steps for more outputs`;
   const unbounded = { ...painter, maxImagesPerCall: undefined };
   test.each<[unknown, object, string | null]>([

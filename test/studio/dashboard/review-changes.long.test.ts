@@ -165,7 +165,7 @@ test("what does not fit is refused with the reason, and stays to be decided", as
     return { status: response.status, text: await response.text() };
   });
   expect(answer.status).toBe(409);
-  expect(answer.text).toContain("also does not show exactly one value");
+  expect(answer.text).toContain("in also: only a single value can be edited");
 });
 
 test("a decision that was made while its run was driven resumes it, where it has paused when the decision arrives", async () => {

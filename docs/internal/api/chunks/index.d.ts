@@ -269,7 +269,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "the job has ended; its cost is checked for two minutes, and again on resume";
+    readonly job: "the job has ended; its cost is checked repeatedly for two minutes, and again on resume";
   };
   readonly "no copy": {
     readonly hold: "unchanged";

@@ -186,5 +186,5 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   // The first bytes do not show whether such a container has only audio.
   if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
   const what = found === undefined ? "an unknown kind of file" : found.mime;
-  throw new UploadError(`${source.name} is ${what}; the required kind is ${kind}.`, { reason: "wrong-kind" });
+  throw new UploadError(`${source.name} is ${what}, but ${kind} is required.`, { reason: "wrong-kind" });
 }

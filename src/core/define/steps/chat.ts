@@ -141,7 +141,7 @@ function checkMessages(messages: unknown, hasImages: boolean, report: Report): v
     report("enum", `input.messages[${index}].role`, `a message's role must be one of ${ROLES.join(", ")}`);
   }
   if (hasImages && !messages.some((message) => message?.role === "user"))
-    report("required", "input.messages", "images are sent with a user message; add a user message");
+    report("required", "input.messages", "images can only be sent with a user message; add one");
 }
 
 function jsonSchema(read: OptionReader): Json | null {

@@ -133,7 +133,7 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
   if (!isOwn)
-    bad(`the ${word} must return the handle of a single result, produced by a step that the ${word} itself adds`);
+    bad(`the ${word} must return the handle of a single result from a step that was added inside the ${word}`);
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };

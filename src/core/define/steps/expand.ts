@@ -98,7 +98,7 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
   }
   const given =
     pointer?.to === "text" || pointer?.to === "input"
-      ? "text that is already known in the plan, or that combines several values, cannot be expanded; "
+      ? "text that is known before the run, or that combines several values, cannot be expanded; "
       : "";
   const message = `${given}expand accepts only the value of one step, such as a chat's answer; for values known in advance, use a plain loop`;
   recorder.report({ code: "not-a-value", step, field: "value", message });

@@ -350,8 +350,8 @@ function checkModel({ report }: Recorder, step: string, model: ModelOrId | Missi
   const say = (message: string) => report({ code: "unknown-model", step, field: "model", message });
   if (model instanceof MissingModel) {
     const { id, known } = model;
-    const others = didYouMean(id, known) ?? `for example ${known.slice(0, 3).join(", ")}`;
-    say(`models.ts has no model \`${id}\`; ${others}; \`showrunner models pull\` updates the file`);
+    const others = didYouMean(id, known) ?? `it has, for example, ${known.slice(0, 3).join(", ")}`;
+    say(`models.ts has no model \`${id}\` (${others}). To update the file, run \`showrunner models pull\``);
   } else if (typeof model !== "string" && typeof model?.id !== "string") {
     const next = "use a model id, or a model from models.ts (which `showrunner models pull` writes)";
     say(`${model === undefined ? "undefined" : "the value given"} is not a model; ${next}`);

@@ -35,7 +35,7 @@ function checkEditable(state: RunState, path: string): void {
   }
   const step = planStep(state, path);
   if ("model" in step) return;
-  const why = `${path} is of kind ${step.kind}; only the inputs of jobs and chats can be edited.`;
+  const why = `${path} (${step.kind}) cannot be edited: only the inputs of jobs and chats can.`;
   throw new InvalidOptionError("edit", why, next);
 }
 

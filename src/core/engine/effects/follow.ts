@@ -207,9 +207,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   const id = cleanText(job.jobId, 300);
   const found = ownText("find the job that belongs to this request");
   if (job.idempotencyKey != null) {
-    return job.idempotencyKey === key
-      ? null
-      : sentence`${id} does not have the idempotency key of the request; ${found}`;
+    return job.idempotencyKey === key ? null : sentence`${id} was created with a different idempotency key; ${found}`;
   }
   const createdAt = Date.parse(job.createdAt ?? "");
   const sentAt = Math.min(
@@ -218,7 +216,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   );
   if (createdAt < sentAt - CLOCK_MS) {
     const [createdText, sentText] = [createdAt, sentAt].map((at) => ownText(new Date(at).toISOString()));
-    return sentence`${id} was created at ${createdText!}, before its request was sent at ${sentText!}; ${found}`;
+    return sentence`${id} was created at ${createdText!}, before the request was sent at ${sentText!}; ${found}`;
   }
   if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
   return sentence`${id} ran with a prompt that differs from the request's; ${found}`;
@@ -259,7 +257,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
   if (outcome === "open")
-    return sentence`${id} was completed, but the service now reports ${cleanText(job.status, MOST_CODE)}`;
+    return sentence`${id} had completed, but the service now reports ${cleanText(job.status, MOST_CODE)}`;
   if (outcome !== "completed") return null;
   const count = job.outputs.length;
   if (count === 0) return sentence`${id} has completed but lists no outputs`;

@@ -101,5 +101,5 @@ function otherVersion({ planned }: RunState, code: LocalFunction, path: string):
 function otherModel(plan: PlanStep | undefined, { provider, modelId }: ModelOfKind[keyof ModelOfKind]): string | null {
   const is = `${provider}:${modelId}`;
   if (plan === undefined || !("model" in plan) || plan.model === is) return null;
-  return `${plan.path} was planned with ${plan.model}, but the code now uses ${is}; accept the changes to use that model`;
+  return `${plan.path} was planned with ${plan.model}, but the code now uses ${is}; accept the changes to use the new model`;
 }

@@ -74,7 +74,7 @@ export function localCode<K extends LocalFunction["kind"]>(
   if ("code" in found && found.code.kind === kind) {
     return { code: found.code as Extract<LocalFunction, { readonly kind: K }> };
   }
-  const why = "missing" in found ? found.missing : `${step} is a different kind of step in the code that was passed`;
+  const why = "missing" in found ? found.missing : `${step} is a different kind of step in the given pipeline`;
   const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${fileOf(state)}`;
   const paused = { type: "run.paused", reason: "code", message: ownText(message) } as const;
   return { without: deferToNextDrive(paused) };

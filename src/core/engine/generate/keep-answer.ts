@@ -121,7 +121,7 @@ async function keepOne(
   }
   if ("fault" in facts) {
     const message = cleanText(
-      `the output should be of kind ${kind}, but ${facts.fault}; the file ${whereKept([stored.sha256])}`,
+      `the output is not the expected ${kind}: ${facts.fault}; the file ${whereKept([stored.sha256])}`,
     );
     return [failedOutput(index, message), null, stored.sha256];
   }

@@ -64,7 +64,7 @@ const MOST_REMEMBERED = 1_000;
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
-  fault: "it was not read, because too many other files could not be read recently; try again later",
+  fault: "it was not read, because reading failed for too many other files recently; try again later",
   isUnread: true,
 };
 

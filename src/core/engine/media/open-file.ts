@@ -40,7 +40,7 @@ export async function openNamedFile(path: string, from: readonly string[] | null
 }
 
 const outside = (from: readonly string[]) =>
-  new ForbiddenFileError(`is outside the folders that inputs can read from: ${from.join(", ") || "none"}`);
+  new ForbiddenFileError(`is outside the folders that input files can be read from: ${from.join(", ") || "none"}`);
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
@@ -81,7 +81,7 @@ export async function fetchFile(
     if (error instanceof ForbiddenAddressError) {
       const isAllowable = !(error instanceof ForbiddenUrlError);
       const next = isAllowable
-        ? "; the operator can allow the URL's origin with `inside` (--inside on the command line)"
+        ? "; the operator can allow the URL's origin with the option `inside` (--inside on the command line)"
         : "";
       return { error: `${shown} was not fetched: ${error.message}${next}` };
     }

@@ -176,6 +176,6 @@ function checkNothingSent({ runId, steps }: RunState): void {
     jobPhases.submitting.has(phase) || phase === "unresolved" || phase === "abandoned";
   const sent = Object.values(steps).find(({ attempts }) => attempts.filter(isOfService).some(isUnanswered));
   if (sent === undefined) return;
-  const message = `the request for ${sent.path} was never answered, and no job of run "${runId}" proves that this key belongs to the run's account. Resume the run with its original key and address.`;
+  const message = `the request for ${sent.path} was never answered, and run "${runId}" has no job that could confirm that this key belongs to the same account. Resume the run with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);
 }

@@ -45,7 +45,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * Default: none.
    */
   readonly inside?: readonly string[] | undefined;
-  /** The folder that must contain all uploaded files. Links to other folders are refused. Default: any folder. */
+  /** The folder that must contain all uploaded files. Symbolic links that lead out of it are refused. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
    * The journal: a file, a `postgres://` URL, or a store. Default: the environment variable `SHOWRUNNER_JOURNAL`, then
@@ -252,7 +252,7 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether to also replace the old text of an edited field in all other steps. If this is not set, the call is
+   * When you edit a field, whether to replace its old text in all other steps too. If this is not set, the call is
    * refused when a local function, such as captions, has the old text in its input.
    */
   readonly everywhere?: boolean | undefined;
@@ -351,7 +351,7 @@ export function usdOption(option: string, text: string | undefined): number | nu
   if (micros === null) {
     throw new InvalidOptionError(
       option,
-      `${valueText(text)} is not an amount in dollars; write it as text, like "5" or "0.25".`,
+      `${valueText(text)} is not an amount in dollars; use a string such as "5" or "0.25".`,
     );
   }
   return micros;

@@ -103,7 +103,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
     const { requires } = code;
     const answer =
       asking.get(requires) ??
-      (async () => requires())().catch((error: unknown) => `its requirements could not be checked: ${error}`);
+      (async () => requires())().catch((error: unknown) => `has requirements that could not be checked: ${error}`);
     asking.set(requires, answer);
     const message = await answer;
     if (message !== null) lacking.set(message, [...(lacking.get(message) ?? []), step]);

@@ -42,7 +42,7 @@ export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInpu
 }
 
 function conditionsOf({ field, message }: Problem, places: readonly PendingPlace[]): Conditions {
-  const text = `refused as an input, because the service rejected the placeholder that was sent in place of this step's output: ${field === null ? "" : `${field}: `}${message}`;
+  const text = `refused as an input, because the service rejected the placeholder that was sent in place of its output: ${field === null ? "" : `${field}: `}${message}`;
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 

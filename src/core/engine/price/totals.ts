@@ -63,7 +63,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-    const message = `${field} repeats ${shown}, the ${of.field} of ${of.step}: editing one does not change the other. Write the text only in ${of.step}; to use it here, call .input("${of.field}") on the handle of that step`;
+    const message = `${field} repeats ${shown} from the ${of.field} of ${of.step}: editing one does not change the other. Write the text only in ${of.step}; to use it here, call .input("${of.field}") on the handle of that step`;
     return { code: "same-text", step, message };
   });
 }

@@ -193,7 +193,7 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     line: ({ index, message }) =>
-      line(`output ${index} could not be copied (copying is retried now or on resume): ${message}`),
+      line(`output ${index} could not be copied (it is retried immediately, or when the run is resumed): ${message}`),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -256,7 +256,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "22021":
     case "22P05":
       return new JournalRecordError(
-        `The journal ${place} cannot store one of the names (${message}); nothing was written. Shorten the name, or remove NUL characters from it.`,
+        `The journal ${place} cannot store a name that is too long or contains NUL characters (${message}); nothing was written. Shorten the name, or remove the NUL characters.`,
         cause,
       );
     case "":

@@ -62,7 +62,7 @@ function copyJournal(path: string, version: number): void {
 function notCopied(path: string, copy: string, cause: unknown): JournalIoError {
   return new JournalIoError(
     path,
-    `The journal ${path} is at an older version and must be copied before it is migrated, but the copy ${copy} cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable or move the existing file elsewhere, then try again.`,
+    `The journal ${path} has an older version and must be copied before it is migrated, but the copy ${copy} cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable, or move any existing file with the name of the copy elsewhere, then try again.`,
     { cause },
   );
 }

@@ -135,7 +135,7 @@ function prepareFile(path: string): boolean {
   } catch (cause) {
     throw folderError(
       path,
-      "did not accept a new file with the journal's name (there may be a broken symbolic link with that name)",
+      "does not allow a file with the journal's name to be created (there may be a broken symbolic link with that name)",
       cause,
     );
   }
@@ -146,7 +146,11 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw folderError(path, `could not be searched for the file (${(cause as NodeJS.ErrnoException).code})`, cause);
+    throw folderError(
+      path,
+      `could not be searched for the journal file (${(cause as NodeJS.ErrnoException).code})`,
+      cause,
+    );
   }
 }
 

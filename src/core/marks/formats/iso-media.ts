@@ -99,7 +99,8 @@ function append(packet: string, boxes: readonly IsoBox[]): readonly Splice[] {
 
 function closed({ at, end, isOpen, uuid }: IsoBox): readonly Splice[] {
   if (!isOpen || uuid === XMP) return [];
-  if (end - at > 0xffff_ffff) throw new UnmarkableError("its last part is larger than 4 GB and has no explicit size");
+  if (end - at > 0xffff_ffff)
+    throw new UnmarkableError("its last box (atom) is larger than 4 GB and has no explicit size");
   const insert = Buffer.alloc(4);
   insert.writeUInt32BE(end - at, 0);
   return [{ at, remove: 4, insert }];

@@ -262,7 +262,7 @@ function checkPlace(
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
-    report("bad-count", "input.n", "n must be a whole number of at least 1; it cannot come from a step");
+    report("bad-count", "input.n", "n must be a whole number of at least 1; it cannot be the output of a step");
     return 1;
   }
   if (mostOutputs === null || n <= mostOutputs) return n;

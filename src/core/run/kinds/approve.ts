@@ -68,7 +68,7 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
 }
 
 export function nothingChangeable({ path }: Decision): string {
-  return `there is nothing to edit: ${path} does not show exactly one value`;
+  return `there is nothing to edit in ${path}: only a single value can be edited`;
 }
 
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {

@@ -174,13 +174,19 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
     film_grain: flag(false),
   }),
   model("topaz-image-upscaler-transparency", "image", PICTURE, UPSCALES_TRANSPARENCY, largerPicture),
-  model("creatify-aurora", "video", { usd: 0.14, per: "second" }, "Animates a face to speak the given audio.", {
-    ...one,
-    prompt: words(),
-    "resolution!": oneOf(["480p", "720p"]),
-    "start_image!": picture("start_frame", MAX_IMAGE_BYTES),
-    "audio!": sound({ max_duration_ms: 60_000 }),
-  }),
+  model(
+    "creatify-aurora",
+    "video",
+    { usd: 0.14, per: "second" },
+    "Animates a face so that its lips match the given audio.",
+    {
+      ...one,
+      prompt: words(),
+      "resolution!": oneOf(["480p", "720p"]),
+      "start_image!": picture("start_frame", MAX_IMAGE_BYTES),
+      "audio!": sound({ max_duration_ms: 60_000 }),
+    },
+  ),
   model("ltx-2-5", "video", FILM, "Generates videos, optionally from audio.", {
     ...one,
     "prompt!": words({ minLength: 1, maxLength: 5000 }),

@@ -40,7 +40,7 @@ const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="v
 const wrong =
   "<p role=alert>This token is not valid. The token is the part of the address after <code>token=</code>.</p>";
 const bodyWith = (said: string) =>
-  `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
+  `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal (it contains your token), or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
 /** Returns the page that asks for the token. It has no styles or scripts, because loading them requires the token. */
 export function lockedPage({ isWrong }: { readonly isWrong: boolean }): Response {

@@ -10,7 +10,10 @@ import { agentDocument } from "./runs.ts";
 import { agentDocument as agentSchema, json, tool } from "./tool.ts";
 
 const pipeline = z.string().min(1).max(500).describe("Pipeline name, as returned by `list_pipelines`");
-const input = z.record(z.string(), z.unknown()).default({}).describe("The pipeline's input, as its schema requires");
+const input = z
+  .record(z.string(), z.unknown())
+  .default({})
+  .describe("The pipeline's input; must match the pipeline's input schema");
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
@@ -155,7 +158,7 @@ function planned(session: AgentSession, quote: Quote) {
   });
   const asks = reference === null ? "" : `; the person who started this server can find details under ${reference}`;
   throw new ToolError(
-    `The plan has problems; nothing was submitted:\n${lines.join("\n")}`,
+    `Nothing was submitted, because the plan has problems:\n${lines.join("\n")}`,
     `correct the input; \`describe_pipeline\` shows its schema${asks}`,
   );
 }
