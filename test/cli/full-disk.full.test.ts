@@ -45,7 +45,7 @@ for (const what of ["media", "journal"] as const) {
     const { code, stderr } = await run(["run", file, "--budget", "1", "--id", "x"], options);
     expect(code, stderr).toBe(3);
     expect(stderr).toMatch(/Next: (free up disk space, then: )?showrunner resume x/);
-    expect(stderr).toMatch(/[Ff]ree s|Make room/);
+    expect(stderr).toMatch(/[Ff]ree (up|some) space/);
     expect(stderr).not.toMatch(/another journal|nothing was (submitted|spent)/i);
     const again = await run(["resume", "x"], options);
     expect(again.code, again.stderr).toBe(what === "media" ? 3 : 0);

@@ -45,7 +45,7 @@ walk("a storyboard of 12 shots", {}, () => {
     await me.types("showrunner runs", 0);
     expect(me.screen).toContain("film  interrupted");
     await me.pastes(/resume/, 3);
-    expect(me.screen).toContain("hero/pick is waiting for a decision");
+    expect(me.screen).toContain("Waiting for a decision on hero/pick");
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2);
   });
 
@@ -57,7 +57,7 @@ walk("a storyboard of 12 shots", {}, () => {
     expect(me.screen).toMatch(/To rerun: .* in addition to/);
     await me.pastes(/--rerun-failed --yes/, 3);
     await me.pastes(/--pick/, 3);
-    expect(me.screen).toContain("frames-ok is waiting for a decision");
+    expect(me.screen).toContain("Waiting for a decision on frames-ok");
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2 + 12);
   });
 
@@ -69,7 +69,7 @@ walk("a storyboard of 12 shots", {}, () => {
     await me.pastes(/--accept-changes/, 2);
     expect(me.screen).toMatch(/in ink" → .*in ink on ivory"/);
     await me.pastes(/--accept-changes --yes/, 3);
-    expect(me.screen).toContain("frames-ok is waiting for a decision");
+    expect(me.screen).toContain("Waiting for a decision on frames-ok");
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2 + 12 + 12);
   });
 

@@ -192,7 +192,7 @@ describe("what is not an agent's", () => {
     await using next = await agent(["--budget", "0.03", ...caps], { cwd });
     expect((await next.call("list_pipelines")).json).toMatchObject({ left: "0.03" });
     const copies = { ...kite, name: "more", input: { subject: "more", copies: 2 } };
-    expect((await next.call("run_pipeline", copies)).text).toContain("only 0.03 dollars left");
+    expect((await next.call("run_pipeline", copies)).text).toContain("only $0.03 left");
   });
 
   test("runs of people are neither shown nor changed", async () => {

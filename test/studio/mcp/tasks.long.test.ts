@@ -113,7 +113,7 @@ describe("the person at the agent's side", () => {
     const agreed = await run("three", 3);
     expect(agreed.json, agreed.text).toMatchObject({ id: "agent-three", budget: "0.06" });
     await one.call("wait_for_run", { run: "agent-three" });
-    expect((await run("six", 6)).text).toContain("only 0.04 dollars left");
+    expect((await run("six", 6)).text).toContain("only $0.04 left");
     expect(asked).toHaveLength(2);
     expect(service.stats().charged_micros).toBe(60_000);
   });

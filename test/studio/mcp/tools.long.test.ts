@@ -129,9 +129,7 @@ describe("the budget", () => {
     const { left } = (await one.call("list_pipelines")).json;
     expect(Number(left)).toBe((100_000 - service.stats().charged_micros) / 1e6);
     const more = await one.call("run_pipeline", { pipeline: "poster", name: "more", input });
-    expect(more.text).toContain(
-      `This run is expected to cost 0.04 dollars; this server's budget has only ${left} dollars left`,
-    );
+    expect(more.text).toContain(`This run is expected to cost $0.04; this server's budget has only $${left} left`);
   });
 
   test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming [G28]", async () => {
@@ -139,7 +137,7 @@ describe("the budget", () => {
     await using one = await agent("stdio", ["--budget", "5", "--run-budget", "0.05"]);
     const many = { pipeline: "poster", name: "many", input: { subject: "x", copies: 3 } };
     const tooMuch = await one.call("run_pipeline", many);
-    expect(tooMuch.text).toContain("one run can cost at most 0.05");
+    expect(tooMuch.text).toContain("one run can cost at most $0.05");
     expect(tooMuch.text).toContain("for a larger --run-budget");
     await one.call("run_pipeline", { pipeline: "poster", name: "two", input: { subject: "x", copies: 2 } });
     const paused = await one.call("wait_for_run", { run: "agent-two" });
