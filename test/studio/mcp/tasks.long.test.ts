@@ -106,7 +106,7 @@ describe("the person at the agent's side", () => {
     await using one = await agent("stdio", ["--budget", "0.10", "--run-budget", "0.02", "--ask"], { person });
     const run = (name: string, copies: number) =>
       one.call("run_pipeline", { pipeline: "poster", name, input: { subject: "x", copies } });
-    expect((await run("three", 3)).text).toContain("one run can cost at most 0.02");
+    expect((await run("three", 3)).text).toContain("one run can cost at most $0.02");
     expect(asked).toEqual([
       "poster is expected to cost $0.06, above the limit of $0.02 per run. Run three for at most $0.06?",
     ]);
