@@ -29,7 +29,7 @@ export async function openEngine(
   if (!isPostgresUrl(connectionString)) {
     throw usageError(
       "--engine pg-boss needs a PostgreSQL database, but the journal is a file",
-      "set SHOWRUNNER_JOURNAL=postgres://… to use one database for both, or pass --engine-url",
+      "set SHOWRUNNER_JOURNAL=postgres://… to use one database for the journal and the engine, or pass --engine-url",
     );
   }
   const { createPgBossEngine } = await import("../fleet/pg-boss/index.ts");

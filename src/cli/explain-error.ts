@@ -21,7 +21,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EPERM: ["cannot be changed by this user", "change its permissions, or use another path"],
   EROFS: ["is on a read-only disk", "make the disk writable, or use another path"],
   ENOSPC: ["is on a full disk", "free up disk space, then run the command again"],
-  EDQUOT: ["is on a disk where your quota is used up", "free up disk space, then run the command again"],
+  EDQUOT: ["could not be written: your disk quota is used up", "free up disk space, then run the command again"],
   EMFILE: [
     "could not be opened, because too many files are open",
     "raise the limit (ulimit -n), then run the command again",
@@ -84,7 +84,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     JOURNAL_FOLDER: "make the journal's folder writable, then run the command again",
     JOURNAL_READ_ONLY: "make the journal writable, or use a copy with --journal FILE, then run the command again",
     JOURNAL_NEWER_VERSION: "update Showrunner, then run the command again",
-    JOURNAL_ACCESS: "correct the login or permission, then run the command again",
+    JOURNAL_ACCESS: "correct the database login or its permissions, then run the command again",
     MEDIA_FOLDER: "make the media folder writable, then run the command again",
   },
   [ExitCode.unfinished]: {
@@ -95,7 +95,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     MEDIA_LOST: "showrunner resume {run}",
   },
   [ExitCode.failed]: {
-    RUN_BUSY: "showrunner events {run} --follow   (another process is driving it)",
+    RUN_BUSY: "showrunner events {run} --follow   (another process is driving the run)",
     INVALID_ARGUMENT: "correct the fields above; `showrunner models show MODEL` lists what a model accepts",
     UNAUTHORIZED:
       "check SHOWRUNNER_API_KEY, or the service's own variable (<key_id>:<secret>), then: showrunner doctor",

@@ -107,7 +107,7 @@ const partners = {
   run: {
     idColumn: toRows,
     atOnce: [["each"], "to limit the parallel jobs of one run, use --concurrency N"],
-    engine: [["detach"], "add --detach: without it, this process drives the run"],
+    engine: [["detach"], "add --detach: without it, this process executes the run"],
     engineUrl: toEngine,
   },
   plan: { idColumn: toRows },

@@ -202,7 +202,7 @@ export default pipeline("still", { input: z.object({}),
   const shown = await cli(["show", "x"], options);
   expect(shown.stdout).toContain(known);
   const asked = await cli(["adopt", "x", "still"], options);
-  expect(asked.stderr).toMatch(/sent at \S+\.\n.*account there\. It may have charged up to \$0\.05/);
+  expect(asked.stderr).toMatch(/sent at \S+\.\n.*account there\. The provider may have charged up to \$0\.05/);
   expect(asked.stderr).toMatch(/Next: showrunner adopt x still <file>\n.*\n +showrunner adopt x still none\n/);
   expect((await cli(["adopt", "x"], options)).stderr).toContain("Next: showrunner adopt x still <file|none>");
 });

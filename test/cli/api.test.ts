@@ -230,7 +230,7 @@ describe("a request that costs money", () => {
     expect(fake.seen).toHaveLength(1);
     const key = keyOf(fake.seen[0]!);
     expect(stderr).toContain(
-      `The job may have been created. Sending the request again with this idempotency key never creates a second job: ${key}`,
+      `The job may have been created. To send the request again without creating a second job, use this idempotency key: ${key}`,
     );
     expect(stderr).toMatch(new RegExp(`Next: showrunner api /models/image-1 .* --idempotency-key ${key}`));
   });

@@ -139,8 +139,8 @@ test("balance shows every cap, and its JSON has decimal amounts and ISO times", 
   await run("first");
   const { stderr } = await cli(["balance"], options);
   expect(stderr).toMatch(/All runs until \S+Z: \$0\.02 spent, \$0\.00 reserved \(cap: \$1\.00\)\n/);
-  expect(stderr).toContain("Runs with customer=*: cap of $0.50 a day for each value\n");
-  expect(stderr).toContain("Runs with team=*: cap of $3.00 for each value\n");
+  expect(stderr).toContain("Runs with customer=*: cap of $0.50 a day for each value of the tag\n");
+  expect(stderr).toContain("Runs with team=*: cap of $3.00 for each value of the tag\n");
   expect((await json("balance")).journal).toEqual({
     ...{ spent: "0.02", held: "0.00", cap: null, floor: null },
     caps: [

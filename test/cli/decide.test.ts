@@ -134,7 +134,7 @@ describe("changed code, on the command line", () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed);
     expect(code).toBe(3);
     expect(stderr).toMatch(/~ film\n {6}input\.prompt: "go" → "stay"/);
-    expect(stderr).toMatch(/To rerun: 2 steps, \$0\.18, in addition to \$0\.24 spent/);
+    expect(stderr).toMatch(/To rerun: 2 steps, \$0\.18, in addition to \$0\.24 of the \$5\.00 budget already spent/);
     expect(stderr).toContain("--accept-changes");
     expect((await service.stats()).jobs_created).toBe(2);
   });

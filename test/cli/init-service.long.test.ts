@@ -129,7 +129,7 @@ describe("init, by the catalog of the service that is there", () => {
     const service = await startLocalService({ renderer: "stub", catalog: entries as never });
     const { stderr } = await init({ SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey });
     await service.close();
-    expect(stderr).toContain("has no image model, or no video model that starts from an image");
+    expect(stderr).toContain("lacks an image model or a video model that starts from an image");
   });
 });
 

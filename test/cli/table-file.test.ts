@@ -48,7 +48,7 @@ describe("the encoding of a table", () => {
     await expect(read(bytes, { ask: async () => "n" })).rejects.toMatchObject({ code: "NOT_CONFIRMED" });
     await expect(read(bytes)).rejects.toMatchObject({
       message: expect.stringContaining("is not UTF-8"),
-      next: expect.stringContaining("--encoding windows-1252"),
+      next: expect.stringContaining("--encoding, such as windows-1252"),
     });
     expect(await read(latin("\x93caf\xe9\x94"), { encoding: "windows-1252" })).toBe("“café”");
     await expect(read(bytes, { encoding: "utf-8" })).rejects.toThrow("is not valid utf-8");

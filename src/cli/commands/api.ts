@@ -144,7 +144,7 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
     submit === null
       ? ["The request may still have been charged.", "showrunner jobs list   (shows whether the request created a job)"]
       : [
-          `The job may have been created. Sending the request again with this idempotency key never creates a second job: ${visible(submit.key)}`,
+          `The job may have been created. To send the request again without creating a second job, use this idempotency key: ${visible(submit.key)}`,
           repeatedCommand(context, "--idempotency-key", submit.key),
         ];
   return new CliError("UNKNOWN_OUTCOME", `${visibleError(cause)}\n${what}`, { next, exitCode, cause });

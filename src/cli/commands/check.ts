@@ -62,12 +62,12 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
   for (const [name, loaded] of byName) {
     const files = [...new Set(loaded.map(({ file }) => file))];
     if (files.length < 2) continue;
-    const message = `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`;
+    const message = `${files.map(visible).join(" and ")} each export a pipeline named ${visible(name)}`;
     throw usageError(message, "pass only one of these files: the one to compare the runs with");
   }
   if (all.length > 0) return all;
   throw new CliError("PIPELINE_NOT_FOUND", `No file in ${named.map(visible).join(", ")} exports a pipeline`, {
-    next: "pass files, or the folder of your pipelines: showrunner check --against JOURNAL pipelines",
+    next: "pass your pipeline files, or the folder that contains them: showrunner check --against JOURNAL pipelines",
   });
 }
 

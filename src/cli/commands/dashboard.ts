@@ -166,8 +166,9 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
   const warned = new Set<string>();
   return async ({ file, exportName }) => {
     if (!named.some(({ source }) => source?.file === file) && !(await isOwnFile(file, io.cwd))) {
-      const what = `${visible(file)} contains a run's code but is outside this folder, so it was not loaded`;
-      if (!warned.has(file)) output.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
+      const what = `${visible(file)} contains a run's code but is outside the current folder, so it was not loaded`;
+      if (!warned.has(file))
+        output.say(`${what}; if you trust it, load it with: showrunner dashboard ${visible(shellWord(file))}`);
       warned.add(file);
       return null;
     }

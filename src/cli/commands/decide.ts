@@ -65,7 +65,9 @@ async function listAll({ output, io }: Context, flags: Flags["approve"]): Promis
     if (first === undefined) output.say("No step is waiting for a decision.");
     else {
       output.tell(table(waiting, shown, io.stdout.columns));
-      output.next(`showrunner approve ${visible(first.runId)}   (lists its waiting steps and their results to review)`);
+      output.next(
+        `showrunner approve ${visible(first.runId)}   (lists the steps that are waiting and the results to review)`,
+      );
     }
     return ExitCode.done;
   });
@@ -128,7 +130,7 @@ async function decided(
     output.say("No process is driving the run, so the decision takes effect when the run is resumed.");
     output.next(`showrunner resume ${visible(runId)}`);
   } else {
-    output.say("The process that drives the run applies the decision immediately.");
+    output.say("The process that is executing the run applies the decision immediately.");
     output.next(`showrunner events ${visible(runId)} --follow`);
   }
   return ExitCode.done;

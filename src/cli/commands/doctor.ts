@@ -76,7 +76,7 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   if (!isUsableKey(apiKey))
     return wrong(`${keyFrom} must be <key_id>:<secret> or a token, without spaces or line breaks`, cure);
   if (isKeyOfV2(apiKey)) {
-    const problem = `${keyFrom} contains a key of the previous API (v2), which begins with sk_`;
+    const problem = `${keyFrom} contains a key for the previous API (v2); such keys begin with sk_`;
     return wrong(problem, `create a v3 key in the service's console, then: ${cure}`);
   }
   const keyId = keyIdOf(apiKey);
@@ -187,7 +187,7 @@ async function telling(io: Io, untold: readonly { readonly lastError: string | n
   const { target } = openNotifications({ env: io.env });
   const refused = untold.find(({ lastError }) => lastError !== null);
   if (refused !== undefined) {
-    const said = `${untold.length} not delivered to ${visible(target ?? "any target")}: ${visible(refused.lastError ?? "")}`;
+    const said = `notifications not delivered to ${visible(target ?? "any target")}: ${untold.length} (${visible(refused.lastError ?? "")})`;
     return failed("notify", said, "showrunner notify test   (showrunner notify list shows what was not delivered)");
   }
   const nobody = "off; to be notified when a run waits, set SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND";
@@ -262,7 +262,7 @@ function webhookTarget({ webhookUrl: url, webhookPort: port }: Flags["doctor"]) 
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw usageError(
       `--webhook-url ${visible(url)} is not an HTTP URL`,
-      "use the https:// URL that the service would call",
+      "use the https:// URL that the service should call",
     );
   return { url: new URL(url), port: port! };
 }

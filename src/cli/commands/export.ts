@@ -33,7 +33,9 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
     output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
     if (flags.of === undefined && lists.length > 1) {
       const others = lists.filter((one) => one !== list).map(({ name }) => visible(name));
-      output.say(`Only ${visible(list.name)} was exported. To export another result, add --of: ${others.join(", ")}.`);
+      output.say(
+        `Only ${visible(list.name)} was exported. To export another result, add --of with its name: ${others.join(", ")}.`,
+      );
     }
   });
 }
@@ -63,7 +65,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
   const names = lists.map(({ name }) => visible(name)).join(", ");
   const message =
     lists.length === 0
-      ? `Run ${visible(runId)} returned no media that is stored on this machine`
+      ? `None of the media that run ${visible(runId)} returned is stored on this machine`
       : `Run ${visible(runId)} has no result named ${visible(wanted!)}; choose from: ${names}`;
   throw usageError(message, `showrunner show ${visible(runId)}`);
 }

@@ -21,7 +21,7 @@ export async function init(context: Context, given?: string, { recipe }: Flags["
   if (recipe === undefined) return writeBegun(context, await beginStarter(context, given));
   if (given !== undefined) {
     const next = `showrunner init --recipe ${shellWord(visible(recipe))}`;
-    throw usageError("--recipe cannot be combined with a file name: the recipe keeps its own name", next);
+    throw usageError("--recipe cannot be combined with a file name: the file is named after the recipe", next);
   }
   return writeBegun(context, await beginRecipe(context, recipe));
 }
@@ -79,7 +79,7 @@ async function writeBegun({ io, output }: Context, { file, files, project, said,
     `showrunner plan ${name}   (checks and prices it; spends nothing)`,
     isHosted
       ? `showrunner run ${name} --budget 1   (spends real money, at most this amount)`
-      : `showrunner run ${name} --local   (generates small but real media on this machine, for play money)`,
+      : `showrunner run ${name} --local   (generates small but real media on this machine, with play money)`,
   );
 }
 
@@ -314,7 +314,7 @@ async function askService<T>(
         return choose(show, await pullCatalog(show.client, null));
       });
     });
-    const lacks = `${service} has no image model, or no video model that starts from an image: ${LOCAL}`;
+    const lacks = `${service} lacks an image model or a video model that starts from an image: ${LOCAL}`;
     return { found, said: found === null ? lacks : `Using the models of ${service}` };
   } catch (error) {
     return {
@@ -341,7 +341,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
     const where = flags.dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
     if (!force)
       throw usageError(
-        `${visible(join(dir, SKILL))} already exists and differs from this version's skill, so it was not overwritten`,
+        `${visible(join(dir, SKILL))} already exists and differs from the skill in this version of Showrunner, so it was not overwritten`,
         `showrunner skills install${where} --force   (overwrites it, including your changes)`,
       );
     await writeDurably(file, skill);

@@ -175,7 +175,7 @@ async function claimFor(file: string, path: string, given: DigitalSourceType | u
   const digitalSourceType = given ?? known?.digitalSourceType ?? sourceTypes.find((type) => said?.endsWith(`/${type}`));
   if (digitalSourceType === undefined)
     throw usageError(
-      `The source type of ${visible(file)} is unknown: it has no matching manifest and no mark`,
+      `The source type of ${visible(file)} is unknown: the file has no matching manifest and no mark`,
       `showrunner sign ${visible(file)} --source-type trainedAlgorithmicMedia --cert CHAIN.pem --key KEY.pem`,
     );
   const bare = { models: [], description: "Made with Showrunner", ingredients: [] };

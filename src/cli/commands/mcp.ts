@@ -72,8 +72,8 @@ function sayLimits(
   const each = runBudget === undefined ? "" : ` and $${runBudget} per run`;
   const spends =
     budget === undefined
-      ? "Agents can only plan and price (to let them start runs, set --budget)"
-      : `Agents can start runs for at most $${budget} in total${each}`;
+      ? "Agents can only plan and price runs (to let them start runs, set --budget)"
+      : `Agents can spend at most $${budget} in total${each}`;
   const decides = allowApprove === true ? "can approve" : "cannot approve";
   output.say(`Offering ${counted(pipelines.length, "pipeline")} to agents. ${spends}, and ${decides}.`);
 }

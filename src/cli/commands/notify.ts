@@ -49,7 +49,7 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
   }
   const count = listed.length === 0 ? "No notifications" : counted(listed.length, "notification");
   output.say(
-    `${count} to deliver. showrunner worker delivers notifications, and so does any process that drives runs in this journal and has a notification target.`,
+    `${count} to deliver. Notifications are delivered by showrunner worker, and by any process that drives runs in this journal and has a notification target.`,
   );
 }
 

@@ -50,7 +50,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
       title:
         "Jobs that use the same models and were created within ten minutes of these runs, but were not started by any run in this journal",
       ...listed(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
-      next: "showrunner jobs get <job-id>   (shows the job, which a run in another journal may have started; if an unresolved step started it: showrunner adopt <run-id> <step>)",
+      next: "showrunner jobs get <job-id>   (shows the job, which may belong to a run in another journal; if an unresolved step submitted it, run: showrunner adopt <run-id> <step>)",
     },
     {
       title: "Paid outputs that have not been downloaded yet but are still available on the service",
@@ -60,7 +60,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
     {
       title: "Failed jobs that were not refunded",
       ...listed(report.missingRefunds, [...own, "cost"]),
-      next: "showrunner api /jobs/<job-id>/logs   (shows what happened; then contact the service's support team)",
+      next: "showrunner api /jobs/<job-id>/logs   (shows what happened; send this to the service's support team)",
     },
     {
       title: "Jobs whose costs on the service and in the journal differ",
@@ -70,7 +70,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...listed(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support team; from now on, jobs that use these models reserve the amount that was charged",
+      next: "contact the service's support team; from now on, the charged amount is reserved for each job that uses one of these models",
     },
     {
       title: "Runs whose ledger and events differ",
@@ -85,7 +85,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
     {
       title: "Unanswered chats, each of which may have been charged up to the unconfirmed amount",
       ...listed(report.abandonedChats, ["run", "step", "model", "sent_at", "unconfirmed"]),
-      next: "look for jobs of the same model in the lists above; each job found there was charged",
+      next: "look in the lists above for jobs with the same model; any job you find there was charged",
     },
   ];
 }
@@ -124,7 +124,7 @@ function candidateText({ candidates, certain }: UnresolvedStep, width?: number):
 function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
-      `Showrunner cannot see what ${visible(provider)} generated: check your account there. It may have charged up to ${dollars(holdMicros, Math.ceil)}.`,
+      `Showrunner cannot see what ${visible(provider)} generated: check your account there. The provider may have charged up to ${dollars(holdMicros, Math.ceil)}.`,
     ];
   }
   return [
@@ -175,8 +175,8 @@ async function listOne(show: Showrunner, context: Context, runId: string, step: 
       `${command} none   (the step fails and its reservation is released)`,
     );
   } else if (candidates.length === 0) {
-    output.next(`showrunner reconcile ${visible(runId)}   (searches all jobs from the run's whole duration)`);
-    output.say(`To give up the job anyway: ${command} none   (the step fails and its reservation is released)`);
+    output.next(`showrunner reconcile ${visible(runId)}   (searches all jobs created during the run)`);
+    output.say(`To give up on the job anyway: ${command} none   (the step fails and its reservation is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
     output.next(
@@ -224,7 +224,7 @@ async function walk(
  */
 async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
-  const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;
+  const offer = one.candidates.length === 0 ? "none, or" : `number, none,${best === 0 ? "" : ` y for ${best},`} or`;
   for (;;) {
     const question =
       one.provider === null

@@ -129,7 +129,7 @@ async function ownCode(show: Showrunner, runId: string, context: Context): Promi
   }
   const why = source === null ? "its file is unknown" : `${visible(source.file)} no longer exists`;
   throw usageError(
-    `This command needs the code of run ${visible(runId)}, but ${why}`,
+    `This command needs the pipeline code of run ${visible(runId)}, but ${why}`,
     repeatedCommand(context, "--file", "pipeline.ts"),
   );
 }
@@ -209,7 +209,9 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   const { id } = rerunScope;
   if (id !== null && flags.quote === undefined)
-    context.output.say(`To accept exactly this: ${repeatedCommand(context, "--quote", id, ...answers)}\n`);
+    context.output.say(
+      `To accept exactly these reruns and prices: ${repeatedCommand(context, "--quote", id, ...answers)}\n`,
+    );
   if (show.service.kind === "hosted") {
     await agree(rerunScope, context, requested);
     hasYes ||= flags.yes !== true;
@@ -235,7 +237,7 @@ async function decideElsewhere(
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
-    "The edited text also occurs in other steps; their files will keep the old text unless you replace it there too",
+    "The old text also occurs in other steps; their files will keep it unless you replace it there too",
     { next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)` },
   );
 }
@@ -243,7 +245,7 @@ async function decideElsewhere(
 async function agreeToTheSame(same: Drift["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;
-  const what = `The code sets ${seeds}, so the rerun sends the same request again and probably pays again for the same result`;
+  const what = `The code sets ${seeds}, so the rerun would send the same request again, and you would probably pay again for the same result`;
   await confirm(context.io, {
     yes: flags.sameSeed === true,
     question: `${what}. Send the request?`,
@@ -276,7 +278,7 @@ async function sayDrift(
   const { output, io } = context;
   const isWanted = requested.input !== undefined || requested.edit !== undefined;
   const what = isWanted
-    ? "These requests differ from the plan because of your changes and the current code"
+    ? "These requests differ from the plan because of your changes and any changes to the code"
     : "The code changed since the run was planned";
   const lines = diffLines(drift);
   if (lines.length > 0 || drift.problems.length === 0) output.say(`${output.paint(["bold", "yellow"], what)}:`);
@@ -311,7 +313,7 @@ async function agree(
   await confirm(context.io, {
     yes: flags.yes === true || flags.quote !== undefined,
     question: `Rerun these steps, adding ${price} to the run's cost?`,
-    what: `This reruns paid steps (${price}): it spends real money`,
+    what: `This reruns paid steps (${price}) and spends real money`,
     refused: "Not started; nothing was spent",
     next: repeatedCommand(context, "--yes"),
   });

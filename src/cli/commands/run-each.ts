@@ -216,7 +216,7 @@ const MOST_REPLACED = 10;
 
 function sayReplaced(replaced: readonly RunDocument[], { output }: Context): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
-    const message = "its row was changed or removed; the run continues only with the command in `next`";
+    const message = "its row was changed or removed; the run continues only if you use the command in `next`";
     const how = next ?? { command: `showrunner resume ${id}`, note: null };
     output.printJsonLine({ line: null, id, status: "replaced", cost, held, message, next: how });
     if (at >= MOST_REPLACED) continue;
@@ -227,7 +227,7 @@ function sayReplaced(replaced: readonly RunDocument[], { output }: Context): voi
     output.next(`${how.command}   (continues the run: downloads results already paid for, and pays for the rest)`);
   }
   const more = replaced.length - MOST_REPLACED;
-  if (more > 0) output.next(`showrunner runs   (also lists the other replaced runs: ${more})`);
+  if (more > 0) output.next(`showrunner runs   (also lists ${more} more that were replaced)`);
 }
 
 interface End {
@@ -251,9 +251,7 @@ function sayEnd(
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
     const wait = decisions === 1 ? "1 row is waiting" : `${decisions} rows are waiting`;
-    output.next(
-      `showrunner approve   (${wait} for a decision; you can also decide under Review in showrunner dashboard)`,
-    );
+    output.next(`showrunner approve   (${wait} for a decision; you can also decide under Review in the dashboard)`);
   }
   if (isOpen) {
     const needed = neededBudget(outcomes, budget);

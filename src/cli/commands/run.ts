@@ -70,7 +70,7 @@ async function runOne(context: Context, loaded: LoadedPipeline, flags: Flags["ru
       }
       const handle = await show.run(loaded.pipeline, input, again);
       output.say(
-        `Run ${visible(known.runId)} already exists (${known.status}): ${isOver ? "nothing was started" : "it continues"}.`,
+        `Run ${visible(known.runId)} already exists (${known.status}): ${isOver ? "nothing was started" : "continuing it"}.`,
       );
       return followRun(handle, context, { ...watching(show), afterSeq: known.lastSeq });
     }
@@ -112,7 +112,7 @@ async function startElsewhere(
   });
   await engine.close();
   output.result({ id, engine: flags.engine }, visible(id));
-  output.say(`Run ${visible(id)} was handed to the workers of engine ${flags.engine}.`);
+  output.say(`Run ${visible(id)} was handed to the ${flags.engine} workers.`);
   output.next(
     `showrunner events ${visible(id)} --follow`,
     `showrunner worker --engine ${flags.engine}   (if no worker is running)`,

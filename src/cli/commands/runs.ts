@@ -117,6 +117,6 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
     if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(commandLine(next));
   }
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
-  const list = "showrunner approve   (lists all pending decisions, as does Review in the dashboard)";
+  const list = "showrunner approve   (lists all pending decisions; the Review page of the dashboard does too)";
   output.next(...(decisions.length > MOST_COMMANDS ? [list] : decisions), ...commands);
 }

@@ -45,7 +45,11 @@ async function fromFile(path: string): Promise<string> {
   try {
     return (await readNamed(path, 2 ** 16)).toString().trim();
   } catch (cause) {
-    throw usageError(`--key-file ${visible(path)} cannot be read`, "use a file that contains only the secret", cause);
+    throw usageError(
+      `--key-file ${visible(path)} cannot be read`,
+      "use a readable file that contains only the secret",
+      cause,
+    );
   }
 }
 

@@ -181,7 +181,7 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
   } catch (cause) {
     throw usageError(
       `no catalog to compare with: ${visibleError(cause)}`,
-      "showrunner models pull   (writes catalog.json; or pass another catalog with --snapshot FILE)",
+      "showrunner models pull   (writes catalog.json; to use another catalog, pass --snapshot FILE)",
       cause,
     );
   }

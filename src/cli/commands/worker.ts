@@ -88,7 +88,7 @@ function sayEnd({ output }: Context): WorkerOptions["onSlice"] {
   return (id, { status, message, driven }) => {
     if (status === "left") {
       if (left.get(id) !== message)
-        output.say(`${visible(id)}: ${visible(message ?? "left to other workers")} (retrying)`);
+        output.say(`${visible(id)}: ${visible(message ?? "this worker cannot execute the run")} (will try again)`);
       left.set(id, message);
     } else if (driven !== null) left.delete(id);
     if (driven === null || status === "planned" || status === "running") return;

@@ -101,6 +101,6 @@ function atLeastOne(flag: string, count: string, whole: string): number {
   if (/^\d+$/.test(count.trim()) && number >= 1) return number;
   throw usageError(
     `${flag} ${visible(whole)}: a limit must be a whole number of jobs, at least 1`,
-    `write ${flag} 8, or limits by modality and model: ${flag} total=8,video=2`,
+    `use one limit, such as ${flag} 8, or limits by modality or model, such as ${flag} total=8,video=2`,
   );
 }

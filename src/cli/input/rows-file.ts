@@ -44,7 +44,7 @@ function columnOf(name: string, schema: Schema): Column | string {
     const known = Object.keys(schema.properties ?? {});
     const [meant] = suggest(name, known);
     const hint = meant === undefined ? `use one of ${known.join(", ")}.` : `did you mean ${meant}?`;
-    return `is not a field of the input; ${hint} To keep it as a note, begin its name with #`;
+    return `is not a field of the input; ${hint} To keep the column as a note, begin its name with #`;
   }
   return (cell, { input }) => putField(keys, cell, found, input);
 }

@@ -10,7 +10,7 @@ export function checkWorkerFlags({ engine = "timers", engineUrl, once }: Flags["
     throw usageError("--engine-url has no effect without --engine pg-boss or restate", "add --engine pg-boss");
   }
   if (engine !== "timers" && once) {
-    const next = "omit --once and end the worker with SIGTERM, or use showrunner worker --once without --engine";
+    const next = "omit --once and stop the worker with SIGTERM, or use showrunner worker --once without --engine";
     throw usageError("--once has no effect with --engine pg-boss or restate", next);
   }
 }

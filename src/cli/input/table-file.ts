@@ -47,7 +47,7 @@ export async function readTextFile(
     what,
     question: `${what}\nIs that correct?`,
     refused: `${visible(path)} was not read`,
-    next: "set its encoding: --encoding windows-1252, utf-16le, iso-8859-2, macintosh, shift_jis …",
+    next: "set the file's encoding with --encoding, such as windows-1252, utf-16le, iso-8859-2, macintosh or shift_jis",
   });
   return text;
 }

@@ -40,7 +40,7 @@ function loadFailure(cause: unknown, file: string, cwd: string): CliError {
     return invalid(message, importAdvice(missing, cwd), cause);
   }
   if (code === "RUN_WHILE_LOADING") {
-    const next = `move the code that starts the run to another file that imports the pipeline; with Node 24 or later, you can instead wrap that code in if (import.meta.main) { … }, which runs only with: node ${name}`;
+    const next = `move the code that starts the run to another file that imports the pipeline; with Node 24 or later, you can instead wrap that code in if (import.meta.main) { … }, so that it runs only with: node ${name}`;
     return failed(`${name}: ${said}${codeFrame(error)}`, next, cause);
   }
   // Plan problems span several lines; any other message is the user's own text.
@@ -56,7 +56,7 @@ function neverLoaded(file: string, cwd: string, waited: string): CliError {
   const name = visible(relative(cwd, file) || file);
   return failed(
     `${name} did not load: a top-level await in it, or in a file it imports, did not settle ${waited}`,
-    "move the await into a task, or make sure that it settles, and try again",
+    "move the await into a task, or make sure that the awaited promise settles; then try again",
   );
 }
 

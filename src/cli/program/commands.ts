@@ -80,7 +80,7 @@ const commands: { readonly [heading: string]: Commands } = {
     ],
     statement: ["list what a client's runs produced and cost in a month", from(statement, "statement")],
     "check <files...>": [
-      "show what the given pipelines would change in unfinished runs; spends nothing",
+      "show how the current code of the given pipelines would change unfinished runs; spends nothing",
       async () => (await import("../commands/check.ts")).check,
     ],
     "adopt <run-id> [step] [job-id]": [
@@ -110,14 +110,14 @@ const commands: { readonly [heading: string]: Commands } = {
   },
   "This machine:": {
     "dashboard [files...]": [
-      "watch and control runs in a browser, and plan and start the given pipelines there",
+      "watch and control runs in a browser; also plan and start the pipelines that you pass",
       async () => (await import("../commands/dashboard.ts")).dashboard,
     ],
     "init [file]": [
-      "create a pipeline for the models of the configured service, plus package.json and tsconfig.json; overwrites nothing",
+      "create a pipeline for the models of the configured service, plus package.json and tsconfig.json; existing files are kept",
       from(init, "init"),
     ],
-    serve: ["run the local service, which offers the whole API on this machine with play money", from(serve, "serve")],
+    serve: ["run the local service: the whole API on this machine, paid for with play money", from(serve, "serve")],
     worker: [
       "continue all resumable runs in the journal, and apply decisions as they are made",
       from(worker, "worker"),
@@ -126,7 +126,7 @@ const commands: { readonly [heading: string]: Commands } = {
       "offer the pipelines in a folder to an AI agent over the Model Context Protocol, on stdin and stdout",
       async () => (await import("../commands/mcp.ts")).mcp,
     ],
-    notify: "notify people about runs by signed webhook or command",
+    notify: "notify people about runs with a signed webhook or a command",
     "notify test": ["send a test notification", from(notify, "testNotify")],
     "notify key": ["print the public key for verifying notification webhooks", from(notify, "notifyKey")],
     "notify list": ["list undelivered notifications, each with its error", from(notify, "listNotices")],
@@ -149,7 +149,7 @@ const commands: { readonly [heading: string]: Commands } = {
     models: "read the catalog",
     "models list": ["list the models", from(service, "listModels")],
     "models show <model>": ["show a model and its schemas", from(service, "showModel")],
-    "models pull": ["write the catalog, and types for its models, to files", from(service, "pullModels")],
+    "models pull": ["save the catalog and types for its models as files", from(service, "pullModels")],
     "models voices <model>": [
       "list a speech model's voices, or search them by name or description",
       from(service, "listVoices"),
@@ -198,5 +198,5 @@ function addOptions(command: Command, flags: FlagTable): void {
 function withShell(command: Command): void {
   command
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
-    .argument("[words...]", "print completions for these words, typed so far (after --)");
+    .argument("[words...]", "print completions for the words typed so far (after --)");
 }

@@ -19,7 +19,8 @@ const common = {
   ...journal,
   ...service,
   ...baseUrl,
-  "--media <folder|s3-url>": "where to store media (default: SHOWRUNNER_MEDIA, then media next to the journal)",
+  "--media <folder|s3-url>":
+    "where to store media (default: SHOWRUNNER_MEDIA, then the folder media next to the journal)",
   ...json,
 };
 
@@ -79,7 +80,7 @@ const maxUnquoted = { "--max-unquoted <usd>": "allow jobs that cannot be priced 
 
 const rows = {
   "--each <file>":
-    "one run per row of a .csv, .tsv or .jsonl file; run the command again to continue; no row is started twice",
+    "one run per row of a .csv, .tsv or .jsonl file; to continue, run the command again: no row gets a second run",
   "--id-column <name>": "column that contains the run ids (with --each; default: id or name)",
 };
 
@@ -147,7 +148,7 @@ export const options = {
     ...common,
     ...rows,
     "--id <id>":
-      "with --each, prefix for the run ids; use the one that you pass to `showrunner run` (default: the file's name)",
+      "with --each, prefix for the run ids; use the same prefix as with `showrunner run` (default: the file's name)",
     "--concurrency <limits>": "maximum number of parallel jobs in the forecast, such as 8 or total=8,video=2",
     ...profile,
     "--reuse": "treat steps as free if they can reuse results of earlier runs with identical inputs",
@@ -164,8 +165,8 @@ export const options = {
     "--yes": "accept the price of the steps to rerun",
     ...common,
     "--agree <usd>":
-      "maximum cost of this run alone (for a run that shares a budget and is paused until you accept a price)",
-    "--quote <id>": "rerun only what was quoted under this id, for at most the quoted maximum",
+      "maximum cost of this run alone; use it if the run shares a budget and is paused until you accept a price",
+    "--quote <id>": "rerun only the steps in the quote with this id, and spend at most the quoted maximum",
     "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
     "--wait-for-funds <duration>":
       "when the wallet runs short, wait up to this long (such as 30m, 2h or 90s) for funds before pausing",
@@ -173,14 +174,14 @@ export const options = {
     "--file <file[#export]>": "the current pipeline file; shows what changed since the run was planned",
     "--accept-changes": "apply code changes by running new and changed steps, and all steps that depend on them",
     "--input <json|@file>":
-      "corrections to the run's input fields; shows what they change and cost before anything runs",
+      "corrections to the run's input fields; their effects and cost are shown before anything runs",
     "-i <key=value>": list(
       "one input field to correct; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
     ),
     "--edit <step:field=value>": list(
       "change an input field of a job or chat; step:field:=json for values other than text, step:field=@file to read a file; repeatable",
     ),
-    "--everywhere": "also replace the text in other steps (with --edit)",
+    "--everywhere": "also replace the field's old text in other steps (with --edit)",
     "--no-everywhere": "leave the text in other steps unchanged (with --edit)",
     "--redo <step>":
       "redo this step or, for an approval, the steps that it shows; --note is passed to your `revise` function",
@@ -230,7 +231,7 @@ export const options = {
   report: {
     ...common,
     "--out <file.html>":
-      "file to write (default: report.html in the run's folder, or report-<run-id>.html in the current folder if the run's folder is outside it)",
+      "file to write (default: report.html in the run's folder, or report-<run-id>.html in the current folder if the run's folder is elsewhere)",
     "--for <whom>": choice(
       "who the report is for; a client sees only what the run returned, without steps, prompts or costs",
       ["client"],
@@ -256,7 +257,7 @@ export const options = {
   sign: {
     "--cert <file>": "PEM file with your certificate first, then its issuers up to the root",
     "--key <file>": "PEM file with the certificate's private key",
-    "--out <path>": "signed file, or an existing folder (default: NAME.signed.EXT next to each file)",
+    "--out <path>": "signed file to write, or an existing folder (default: NAME.signed.EXT next to each file)",
     "--source-type <type>": choice(
       "source type to record in the signature (default: the one in the manifest, or else the one in the file's mark)",
       ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"],
@@ -277,7 +278,7 @@ export const options = {
   migrate: {
     ...families,
     "--out <dir>": required("folder to write pipeline.ts, models.ts, report.md and report.json to"),
-    "--map <v2=v3>": list("v3 model for a v2 slug, or v3 voice for a v2 voice; repeatable"),
+    "--map <v2=v3>": list("v3 model to use for a v2 slug, or v3 voice to use for a v2 voice; repeatable"),
     "--decisions <file>":
       "file that stores your answers and the --map options, so that no question is asked twice (default: migrate.decisions.json, if it exists)",
     "--catalog <file>": "catalog of the models to migrate to (default: the service's)",
@@ -308,7 +309,7 @@ export const options = {
     "--once": "exit when no resumable run is left; exit code 3 if a run could not be executed",
     "--wait-for-funds <duration>":
       "when the wallet runs short, wait up to this long (such as 30m) for funds before leaving the run paused",
-    ...engine("queue that distributes runs to workers (default: timers in this process)"),
+    ...engine("engine that distributes runs to workers (default: timers, which run in this process)"),
     ...engineUrl,
     "--pipelines <dir>": "folder with the pipeline files, needed for runs with functions (default: the current one)",
     "--slices <n>": "maximum number of runs executed in parallel (default: 16)",
@@ -348,9 +349,8 @@ export const options = {
     "--key-file <file>":
       "file with the credential to accept, ID:SECRET (default: SHOWRUNNER_SERVE_KEY, otherwise generated and stored in the data folder)",
     "--key <id:secret>": "credential to accept; every process on this machine can see it, so use only throwaway keys",
-    "--rate-limit <requests/seconds>":
-      "number of requests allowed in a number of seconds, such as 600/60 for 600 requests in 60 seconds",
-    "--max-running <n|0>": "maximum number of jobs rendered in parallel",
+    "--rate-limit <requests/seconds>": "limit on requests; for example, 600/60 allows 600 requests in 60 seconds",
+    "--max-running <n|0>": "maximum number of jobs that run in parallel",
     "--speed <factor>": "speed-up factor; with 20, jobs finish 20 times faster than on a real service",
     "--retention <duration>": "how long outputs are kept after submission (default: 24h)",
     "--url-life <duration>": "how long a download URL is valid (default: 1h)",
@@ -359,9 +359,9 @@ export const options = {
     "--deliver-to-loopback":
       "allow webhooks and log drains to this machine (default: allowed when listening on loopback without --strict)",
     "--catalog <file>": "catalog of models to offer instead of the built-in ones",
-    "--open-catalog": "serve models and voices without a credential, as some hosted services do",
+    "--open-catalog": "serve models and voices without requiring a credential, as some hosted services do",
     "--unquotable-cost <what>": choice(
-      "cost to return in the estimate of a job that has no price; some clients require a number (default: null; with --strict, refuse the estimate)",
+      "what an estimate returns as the cost if the job has no price; some clients require a number (default: null, or refuse with --strict)",
       ["null", "zero", "omit", "refuse"],
     ),
     "--faults <file>": "JSON file of faults to inject",

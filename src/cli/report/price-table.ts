@@ -24,7 +24,7 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
 export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readonly string[] {
   if (id === null || maximumUsd === null || expiresAt === null) return [];
   const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
-  const asks = open.length === 0 ? "" : `; the run pauses to ask before ${open.join(", ")}`;
+  const asks = open.length === 0 ? "" : `; the run pauses and asks before it starts ${open.join(", ")}`;
   return [
     `Quote ${id}: at most ${dollars(maximumUsd, Math.ceil)}${asks}; valid until ${new Date(expiresAt).toISOString()}`,
   ];
@@ -36,18 +36,17 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const lines = [
     table(prices, columns, width),
     "",
-    `To rerun: ${counted(stale.length, "step")}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of the ${dollars(budgetMicros)} budget`}`,
+    `To rerun: ${counted(stale.length, "step")}, ${totalText(rerunScope)}, in addition to ${dollars(committedMicros)}${budgetMicros === null ? "" : ` of the ${dollars(budgetMicros)} budget`} already spent or reserved`,
   ];
   if (seeds.length > 0) {
     const replaced = seeds.map(({ step, before, after }) => `${visible(step)} ${before} → ${after}`);
     lines.push(`New ${seeds.length === 1 ? "seed" : "seeds"}: ${replaced.join(", ")}`);
   }
   const atService = seenThroughFirst.filter((path) => !unanswered.some(({ step }) => step === path));
-  if (atService.length > 0)
-    lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
+  if (atService.length > 0) lines.push(`Already paid for, so completed first: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `The request for ${visible(step)} was never answered. After about a minute, the run looks for the job on the service. If it finds the job, it waits for the result, because the job is already paid for; otherwise, it sends the changed request. If the outcome stays uncertain, it sends the old request again with the same key, for at most ${dollars(holdMicros, Math.ceil)}`,
+      `The request for ${visible(step)} was never answered. After about a minute, the run looks for the job on the service. If it finds the job, it waits for the result, because the job is already paid for; otherwise, it sends the changed request. If the outcome is still unknown, it sends the old request again with the same key, for at most ${dollars(holdMicros, Math.ceil)}.`,
     );
   }
   return lines.join("\n");
@@ -103,7 +102,9 @@ function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly st
   const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
   const isLess = budgetMicros !== null && (totalMicros.max === null || budgetMicros < totalMicros.max);
   return [
-    ...(budgetMicros === null ? [] : [`budget ${dollars(budgetMicros)}${isLess ? ", which may pause the run" : ""}`]),
+    ...(budgetMicros === null
+      ? []
+      : [`budget ${dollars(budgetMicros)}${isLess ? " (the run may reach it and pause)" : ""}`]),
     ...(balanceMicros === null
       ? []
       : [`wallet ${dollars(balanceMicros)}${short > 0 ? `, ${dollars(short)} short` : ""}`]),

@@ -301,7 +301,7 @@ describe("the command", () => {
     expect(stderr).toMatch(/Skipped: .*broken\.js threw an error while loading: /);
     expect(stderr).not.toContain("helpers.ts");
     expect(stderr).toContain(
-      "Offering 3 pipelines to agents. Agents can only plan and price (to let them start runs, set --budget), and cannot approve.",
+      "Offering 3 pipelines to agents. Agents can only plan and price runs (to let them start runs, set --budget), and cannot approve.",
     );
   });
 });
