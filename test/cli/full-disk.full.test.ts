@@ -67,7 +67,7 @@ test("a worker retries a run that met a full disk, once there is space [G44]", a
   const refused = new Promise<void>((resolve) => {
     worker.child.stderr?.on("data", (text: string) => {
       said += text;
-      if (said.includes("retrying")) resolve();
+      if (said.includes("will try again")) resolve();
     });
   });
   await refused;

@@ -38,7 +38,7 @@ test("a journal in a folder that cannot be written is looked at, and changed by 
   expect(stop.stderr).toContain("--journal FILE");
   const doctor = await run("doctor");
   expect(doctor.code).toBe(1);
-  expect(doctor.stdout).toMatch(/FAIL {2}journal .*can be read, but not written/);
+  expect(doctor.stdout).toMatch(/FAIL {2}journal .*can be read but not written to/);
   expect(doctor.stdout).toMatch(/FAIL {2}media .*cannot be created or written to/);
   expect(doctor.stderr).toContain(`make the folder ${folder} and the journal's files writable`);
   expect(readdirSync(folder).sort()).toEqual(["journal.db", "media"]);

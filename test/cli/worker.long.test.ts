@@ -111,7 +111,7 @@ export default pipeline("mended", {
   expect((await cliHere("approve", "m", "fine")).code).toBe(0);
   const worker = startCli(["worker"], { cwd, env: service.env });
   const [refused, succeeded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  worker.child.stderr?.on("data", (text: string) => text.includes("retrying") && refused.resolve());
+  worker.child.stderr?.on("data", (text: string) => text.includes("will try again") && refused.resolve());
   worker.child.stdout?.on("data", (text: string) => text.includes("m\tsucceeded") && succeeded.resolve());
   await refused.promise;
   writeFileSync(helper, "export const note = () => ({ fine: true });\n");
