@@ -89,7 +89,7 @@ export interface LocalService {
   readonly port: number;
   /** The folder that contains the database and the media. */
   readonly dataDir: string;
-  /** Returns counts of jobs, money and requests, as `GET /_local/stats` does. */
+  /** Returns job counts, request counts and amounts of money, as `GET /_local/stats` does. */
   stats(): ServiceStats;
   /** Adds an amount in US dollars to a workspace's wallet. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;

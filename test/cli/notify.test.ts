@@ -57,6 +57,8 @@ test("what the target refuses is a finding of `doctor`, with the command that tr
   await cli(["run", "gate.ts", "--id", "a", "--budget", "5"], { cwd, env });
   const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/FAIL {2}notify +notifications not delivered to http:\/\/127\.0\.0\.1:\d+: 1 \(.+ responded with status 500/);
+  expect(stdout).toMatch(
+    /FAIL {2}notify +notifications not delivered to http:\/\/127\.0\.0\.1:\d+: 1 \(.+ responded with status 500/,
+  );
   expect(stderr).toContain("Next: showrunner notify test");
 });

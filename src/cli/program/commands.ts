@@ -51,7 +51,7 @@ const commands: { readonly [heading: string]: Commands } = {
     runs: ["list the runs in the journal", from(runs, "runs")],
     "show <run-id>": ["show one run: steps, jobs, costs, files", from(show, "show")],
     "approve [run-id] [step]": [
-      "approve a waiting step; without a step, list the steps waiting in this run or in all runs",
+      "approve a waiting step; without a step, list the steps waiting in that run; without a run id, those in all runs",
       from(decide, "approve"),
     ],
     "reject <run-id> <step>": [

@@ -184,7 +184,7 @@ export const options = {
     "--everywhere": "also replace the field's old text in other steps (with --edit)",
     "--no-everywhere": "leave the text in other steps unchanged (with --edit)",
     "--redo <step>":
-      "redo this step or, for an approval, the steps that it shows; --note is passed to your `revise` function",
+      "redo this step or, if it is an approval, the steps whose outputs it presents; --note is passed to your `revise` function",
     "--note <text>": "what to change (with --redo), or the reason for the rerun or edit; stored in the journal",
     "--rerun <step>": list("rerun this step and all steps that depend on it; * matches any characters; repeatable"),
     "--rerun-failed": "rerun every step that failed or partly failed, and all steps that depend on it",

@@ -11,7 +11,7 @@ type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 /** A schema whose type names only its result, to keep type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
-/** A schema whose type keeps its fields, so that editors display the fields' comments. */
+/** A schema whose TypeScript type preserves its fields, so that editors show the comment of each field. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
 /** Creates a schema that renames the service's fields, such as `created_at` to `createdAt`, and drops unknown ones. */

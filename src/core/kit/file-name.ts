@@ -56,7 +56,7 @@ const preferred: { readonly [contentType: string]: string } = {
   "text/plain": "txt",
 };
 
-/** Content types that a browser opens as a page and whose scripts it runs. */
+/** Content types that a browser renders as a page, running any scripts in the file. */
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**

@@ -16,7 +16,7 @@ export interface PersonsDecision {
   readonly by?: DecidedBy;
 }
 
-/** Returns the events of a person's decision. Call this only if {@link whyUndecidable} returns null. */
+/** Returns the events that record a person's decision. Call this only if {@link whyUndecidable} returns null. */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
   const step = state.steps[path]!;

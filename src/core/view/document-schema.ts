@@ -107,7 +107,7 @@ const attempt = z.strictObject({
     }),
   )
     .exactOptional()
-    .describe("The attempt's outputs, if the step was run again and no longer uses them"),
+    .describe("Outputs of this attempt that the step no longer uses because it was run again"),
 });
 
 const operatorOutput = output.extend({

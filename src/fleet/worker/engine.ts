@@ -39,7 +39,7 @@ export interface WakeOptions {
   readonly priority?: number | undefined;
 }
 
-/** A worker's functions that the engine calls to execute work. */
+/** The worker functions that the engine calls to execute work. */
 export interface EngineHandlers {
   /**
    * Executes one slice of a run: does everything that is due. Returns when to wake the run again, in epoch

@@ -56,7 +56,7 @@ export function grantedLifetime(
 }
 
 export function assertChangesKeys({ via }: Principal): void {
-  if (via !== "secret") throw denied("This secret was replaced; use the key's current secret to change keys.");
+  if (via !== "secret") throw denied("This secret has been replaced; to manage keys, use the key's current secret.");
 }
 
 export function assertMayRotate(principal: Principal, key: KeyRow): void {

@@ -104,7 +104,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** Receives events until the connection ends. Resolves to true if the run is final. */
+  /** Receives events until the connection ends. Resolves to true if the run has reached a final state. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);

@@ -54,12 +54,16 @@ describe("a reference in the input of a model", () => {
     [
       "text",
       media("image"),
-      ["media-kind: expects an image, but text is a value; pass a step that makes media, or let a task write a file"],
+      [
+        "media-kind: expects an image, but text is a value; pass a step that produces media, or have a task write a file",
+      ],
     ],
     [
       "text",
       { type: "array", items: media("image") },
-      ["media-kind: expects an image, but text is a value; pass a step that makes media, or let a task write a file"],
+      [
+        "media-kind: expects an image, but text is a value; pass a step that produces media, or have a task write a file",
+      ],
     ],
     ["text", { type: "string" }, []],
     ["text", { format: "voice_id" }, []],

@@ -178,7 +178,7 @@ describe("what is shown or chosen from", () => {
   });
 
   test("says what it yields, and is files where a function scores it", () => {
-    const open = 'open does not declare what it yields; give it the option `yields`, such as yields: "image"';
+    const open = 'open does not declare what it yields; set its `yields` option, for example yields: "image"';
     expect(among([draft("open")])).toEqual([1, null, `unknown-yield among: ${open}`]);
     const score =
       "not-media among: text yields a value, but a scoring function accepts only files; use a task to choose among values";

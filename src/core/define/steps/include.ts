@@ -43,7 +43,7 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (recorder.depth >= MAX_DEPTH)
       throw new IncludeError(`${path} is nested ${MAX_DEPTH} pipelines deep; a pipeline must not include itself`);
     if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
-      throw new IncludeError(`${path} does not include a pipeline; pass the value that pipeline(…) returned`);
+      throw new IncludeError(`${path} does not contain a pipeline; pass the value that pipeline(…) returned`);
     }
     const part = recorder.part(name, {
       onFailure: inherited(pipeline, recorder),

@@ -18,7 +18,7 @@ export interface StepOptions {
 
 /** Options for a step that can fail. */
 export interface WorkOptions extends StepOptions {
-  /** Maximum number of attempts. Default 1. A paid step is also retried after temporary failures that cost nothing. */
+  /** Maximum number of attempts. Default 1. In addition, a paid step is retried after temporary failures that cost nothing. */
   readonly attempts?: number | undefined;
   /**
    * What happens if this step fails: `continue` skips the steps that use it, and `failFast` stops the run. `quorum(n)`

@@ -261,8 +261,8 @@ export interface ResumeOptions extends DriveOptions {
   /** Whether to rerun the steps that failed, fully or partly, and all steps that depend on them. Default false. */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun; all steps that use them are rerun too. A path may contain `*` for any characters, as in
-   * `SKU-*.still`, and then selects only finished steps. Also works for finished runs. See
+   * Paths of steps to rerun; all steps that use them are rerun too. In a path, `*` matches any characters, as in
+   * `SKU-*.still`; such a path selects only finished steps. Also works for finished runs. See
    * {@link Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;

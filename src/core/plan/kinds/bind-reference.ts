@@ -135,7 +135,7 @@ function checkValue(
   }
 }
 
-const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
+const MEDIA_FROM = "pass a step that produces media, or have a task write a file";
 
 function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
   if (types.length === 0 || expectedKinds.length === 0) return true;

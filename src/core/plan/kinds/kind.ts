@@ -395,7 +395,7 @@ function bindMember(given: DraftReference, field: string, what: What, planning: 
     planning.report("not-media", field, message);
   });
   if (source?.isOpen === true) {
-    const message = `${step} does not declare what it yields; give it the option \`yields\`, such as yields: "image"`;
+    const message = `${step} does not declare what it yields; set its \`yields\` option, for example yields: "image"`;
     planning.report("unknown-yield", field, message);
   }
   if (source === undefined) return { reference, field, step, yields: null };

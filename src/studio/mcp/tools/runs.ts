@@ -38,7 +38,7 @@ export const runTools = [
     name: "wait_for_run",
     title: "Wait for a run",
     description:
-      "Waits until a run ends or pauses, or the time is up, then returns its status. Call it again if the run is still running.",
+      "Waits until a run ends or pauses, or the timeout expires, then returns its status. Call it again if the run is still running.",
     input: {
       run: runId,
       timeout_seconds: z.number().int().min(1).max(LONGEST_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
