@@ -27,7 +27,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
     "raise the limit (ulimit -n), then run the command again",
   ],
   EBUSY: ["is in use by another program", "close that program, then run the command again"],
-  EIO: ["could not be read or written: the disk failed", "check the disk, then run the command again"],
+  EIO: ["could not be read or written because of a disk error", "check the disk, then run the command again"],
 };
 
 function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
@@ -61,7 +61,7 @@ const thenResume = (cure: string) =>
 
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
   [ExitCode.refused]: {
-    PLAN_PROBLEMS: "correct the problems and try again; `showrunner plan` checks without spending",
+    PLAN_PROBLEMS: "correct the problems and try again; `showrunner plan` checks the pipeline without spending money",
     OVER_BUDGET: "set a larger --budget, or generate less; `showrunner plan` shows the prices",
     QUOTE_REFUSED: "`showrunner plan` shows the current prices and a new quote",
     WALLET_SHORT:

@@ -175,7 +175,7 @@ export const verdicts = {
     meaning: "unknown",
     step: "unresolved",
     pause: "unresolved",
-    job: "the job is looked up on the service for two minutes, and again each time the run is resumed; once it is found, the step continues",
+    job: "Showrunner looks for the job on the service for two minutes, and again each time the run is resumed; once the job is found, the step continues",
   },
   "bill open": { ...unchanged, meaning: "unknown", job: billOpen },
   "no copy": {

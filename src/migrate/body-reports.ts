@@ -51,7 +51,7 @@ export function assetReport(
   const fieldReport = new FieldReport(value);
   if (value.name != null)
     fieldReport.note(["name"], "converted", {
-      why: "becomes the name of the file to supply, if a body uses the asset",
+      why: "becomes the name of the file that you supply (if a request body uses the asset)",
     });
   if ("type" in value) fieldReport.note(["type"], "converted", { why: "determines what kind of file to supply" });
   const fields = fieldReport.close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }]);

@@ -148,7 +148,7 @@ function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;
   if (first === undefined) return read;
-  const message = `is one of ${rest.length} bodies beyond the limit of ${most} per pipeline; split the document`;
+  const message = `is the first of ${rest.length} bodies that exceed the limit of ${most} per pipeline; split the document`;
   const problem = readProblem("too-many-bodies", first.at, first.path, message);
   return { ...read, sources: read.sources.slice(0, most), problems: [...read.problems, problem] };
 }

@@ -76,7 +76,7 @@ export async function assertSurvivesKills(
     const boundary = `boundary ${point} (${injector.points[point - 1]})`;
     refuseAskedOnce(asked, `Killed at ${boundary}`);
     repeatedChats += life.chats - calm.life.chats;
-    refuseOther(calm.life, life, `The run that was killed at ${boundary} did not end like the uninterrupted run`);
+    refuseOther(calm.life, life, `The run that was killed at ${boundary} ended differently from the uninterrupted run`);
     if (at !== undefined) break;
   }
   if (boundaries === 0)
@@ -284,7 +284,7 @@ function differences(calm: Life, life: Life): readonly string[] {
   if (life.chats > calm.chats + 1)
     found.push(`chats: ${calm.chats} → ${life.chats}, but a kill should repeat at most one chat`);
   if (life.unknownMicros !== 0)
-    found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);
+    found.push(`the wallet was charged ${life.unknownMicros} micro-dollars that the run did not record`);
   return found;
 }
 

@@ -193,7 +193,7 @@ describe("an address or a key of another API", () => {
       const env = { SHOWRUNNER_BASE_URL: base, SHOWRUNNER_API_KEY: service.apiKey };
       const { code, stdout, stderr } = await run(args, env);
       expect(code).toBe(1);
-      expect(stdout + stderr).toContain(`The service's address, ${base}/, does not end in a version.`);
+      expect(stdout + stderr).toContain(`The service's address, ${base}/, does not end with an API version.`);
       expect(stderr).toMatch(/Next: check whether the address should be .*\/v3\n/);
     },
   );

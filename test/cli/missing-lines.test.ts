@@ -33,7 +33,7 @@ test("A text that ends in a full stop goes on without it", () => {
 
 test("After its hour, the line says that it may have to be produced again", () => {
   expect(missingLines(report({}), at)).toEqual([
-    "Output 0 of face is only on the service: that time has passed, so the output may have to be generated again.",
+    "Output 0 of face is only on the service. That time has passed, so the output may have to be generated again.",
   ]);
 });
 

@@ -38,11 +38,11 @@ afterAll(async () => {
 test.each([
   [["run", "one.ts", "--cap", "5/week"], '--cap: "5/week" is not a cap; write it like'],
   [["dashboard", "--cap", "5/week"], '--cap: "5/week" is not a cap; write it like'],
-  [["dashboard", "--spending-cap", "five"], "--spending-cap five is not an amount of US dollars"],
+  [["dashboard", "--spending-cap", "five"], "--spending-cap five is not an amount in US dollars"],
   [["run", "one.ts", "--tag", "1=2", "--budget", "1"], '--tag: "1" is not a valid tag key'],
   [["resume", "r", "--rerun-failed"], '--rerun-failed: no step of run "r" has failed'],
   [["resume", "r", "--rerun", "s"], '--rerun: run "r" has no step s'],
-  [["resume", "r", "--request-id", "x"], "--request-id: identifies a rerun or an edit"],
+  [["resume", "r", "--request-id", "x"], "--request-id: can only be used with a rerun or an edit"],
   [["approve", "r", "still"], "argument step: still"],
   [["adopt", "r", "still", "none"], "argument step: still"],
 ])("the error of %j begins with what was typed", async (args, message) => {

@@ -76,7 +76,7 @@ test("a lower third in a script without spaces is broken into its lines, or refu
   const { lines } = placeLowerThird({ width, height }, lower("每天早上五点开始供应新鲜出炉的面包"));
   expect(lines.join("")).toBe("每天早上五点开始供应新鲜出炉的面包");
   expect(lines.length).toBeLessThanOrEqual(2);
-  expect(() => placeLowerThird({ width, height }, lower("面".repeat(80)))).toThrow("do not fit the lower third");
+  expect(() => placeLowerThird({ width, height }, lower("面".repeat(80)))).toThrow("do not fit in the lower third");
 });
 
 test("drawn, nothing of them reaches the edges of the picture, and what is read from the right ends at the left", async () => {

@@ -164,7 +164,7 @@ test("a secret in its grace period works as before but changes no keys", async (
   const { old, current } = await rotated(service, {}, 3600);
   const changesKeys = (route: Route) => needOf(route) === "keys:manage" && route.method !== "GET";
   const routes = await routesOf(service);
-  const replaced = expect.stringContaining("This secret was replaced");
+  const replaced = expect.stringContaining("This secret has been replaced");
   for (const route of routes) {
     const reply = await call(service, route, things, old);
     if (!changesKeys(route)) expect([route.name, isDenied(reply)]).toEqual([route.name, false]);

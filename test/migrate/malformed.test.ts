@@ -40,7 +40,7 @@ describe("a document that holds no bodies", () => {
     [
       "a v3 body",
       '{"input": {"prompt": "x"}, "idempotency_key": "k"}',
-      "body 1 1:1 is a v3 request or response, so there is nothing to migrate; use its input in a pipeline unchanged",
+      "body 1 1:1 is a v3 request or response, so there is nothing to migrate; use the request's input in a pipeline as it is",
     ],
     [
       "what v2 answers to a bad body",
@@ -50,7 +50,7 @@ describe("a document that holds no bodies", () => {
     [
       "a flow that calls nothing",
       '{"nodes": [{"name": "Wait"}]}',
-      "the flow 1:11 no node sends a request to v2's POST /generations",
+      "the flow 1:11 no node calls v2's POST /generations endpoint",
     ],
   ])("%s: says what and where", (_name, text, message) => {
     expect(said(report(text))).toEqual([message]);
@@ -253,7 +253,7 @@ describe("sizes", () => {
     );
     expect(found.steps.length).toBe(5);
     expect(found.problems.map(({ at, message }) => `${at} ${message}`)).toEqual([
-      "body 6 is one of 2 bodies beyond the limit of 5 per pipeline; split the document",
+      "body 6 is the first of 2 bodies that exceed the limit of 5 per pipeline; split the document",
     ]);
   });
 

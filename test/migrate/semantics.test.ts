@@ -191,7 +191,7 @@ describe("media", () => {
     ]);
     expect(field("reference_image_ids[0]", 2)).toMatchObject({
       outcome: "decision",
-      why: "body 1 produces this file as video, but image is needed",
+      why: "body 1 produces this file; its type is video, but must be image",
     });
     expect(steps["image-2"]).toMatchObject({ images: ["<image-2-reference>"] });
   });

@@ -130,7 +130,7 @@ describe("the assertions fail", () => {
       /attempt 1 of step picture of run ad-1 created 2 jobs on the service[\s\S]*created 2 jobs for image-1, but the runs recorded 1[\s\S]*the wallet paid 0\.24/,
     );
     await expect(studio.assertSurvivesKills(ad, product)).rejects.toThrow(
-      /The run that was killed at boundary \d+ \(POST \/models\/image-1: answered\) did not end like the uninterrupted run:\n- jobs: 2 → 3\n/,
+      /The run that was killed at boundary \d+ \(POST \/models\/image-1: answered\) ended differently from the uninterrupted run:\n- jobs: 2 → 3\n/,
     );
   });
 

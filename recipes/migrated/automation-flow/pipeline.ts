@@ -22,8 +22,8 @@ export default pipeline("automation-flow", {
       speed: 1,
       language: "en",
     });
-    // To decide: model_slug: no v3 model has this name; the most suitable model, avatar-1, is used for now; confirm it,
-    // or choose another model
+    // To decide: model_slug: no v3 model has this name, so the most suitable model, avatar-1, is used for now; confirm
+    // it, or choose another model
     const clip = job("clip", models.avatar, {
       prompt: "smiles and waves",
       aspect_ratio: "1:1",

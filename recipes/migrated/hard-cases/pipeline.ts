@@ -22,8 +22,8 @@ export default pipeline("hard-cases", {
       prompt: input.prompt,
       aspect_ratio: "16:9",
     });
-    // To decide: model_slug: no v3 model has this name (only other versions exist: video-1); the most suitable model,
-    // video-1, is used for now; confirm it, or choose another model
+    // To decide: model_slug: no v3 model has this name (only other versions exist: video-1), so the most suitable
+    // model, video-1, is used for now; confirm it, or choose another model
     const versionThatIsNotThere = job("version-that-is-not-there", models.video, {
       quality: "pro",
       prompt: "A kettle steams on a stove",
@@ -39,8 +39,8 @@ export default pipeline("hard-cases", {
       resolution: "720p",
       duration_ms: 5000,
     });
-    // To decide: generated_video_inputs.ai_model_id: v3 does not use v2 model ids; the most suitable model, video-1, is
-    // used for now; confirm it, or choose another model
+    // To decide: generated_video_inputs.ai_model_id: v3 does not use v2 model ids, so the most suitable model, video-1,
+    // is used for now; confirm it, or choose another model
     const modelInside = job("model-inside", models.video, {
       prompt: "A cat stretches in the sun",
       aspect_ratio: "1:1",

@@ -142,7 +142,7 @@ async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Fi
       const rows = await store.runs();
       await readNewest(store, rows);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}; verified the newest runs in ${visible(shownJournal(location))}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}; the newest runs in ${visible(shownJournal(location))} were verified`;
       const folder = visible(dirname(location));
       const cure = `make the folder ${folder} and the journal's files writable, then run the command again`;
       return [

@@ -61,7 +61,7 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<void> {
       output.say(`${removed} ${counted(report.leftovers, "temporary file")} left by killed processes.`);
     if (reusable > 0)
       output.say(
-        `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that --reuse could have used and that no other run has.`,
+        `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that only these runs had and that --reuse could have used.`,
       );
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
       output.next(repeatedCommand({ args: context.args.filter((one) => one !== "--dry-run") }));

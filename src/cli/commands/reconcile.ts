@@ -50,7 +50,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
       title:
         "Jobs that use the same models and were created within ten minutes of these runs, but were not started by any run in this journal",
       ...listed(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
-      next: "showrunner jobs get <job-id>   (shows the job, which may belong to a run in another journal; if an unresolved step submitted it, run: showrunner adopt <run-id> <step>)",
+      next: "showrunner jobs get <job-id>   (shows the job, which may belong to a run in another journal; if it belongs to an unresolved step, run: showrunner adopt <run-id> <step>)",
     },
     {
       title: "Paid outputs that have not been downloaded yet but are still available on the service",
@@ -70,7 +70,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...listed(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support team; from now on, the charged amount is reserved for each job that uses one of these models",
+      next: "contact the service's support team; Showrunner now reserves the charged amount for each later job that uses one of these models",
     },
     {
       title: "Runs whose ledger and events differ",
@@ -83,7 +83,7 @@ function findings(report: ReconcileReport, width?: number): readonly Finding[] {
       next: "showrunner doctor   (check that this is the account that paid for the run)",
     },
     {
-      title: "Unanswered chats, each of which may have been charged up to the unconfirmed amount",
+      title: "Unanswered chats (each may have cost up to the unconfirmed amount)",
       ...listed(report.abandonedChats, ["run", "step", "model", "sent_at", "unconfirmed"]),
       next: "look in the lists above for jobs with the same model; any job you find there was charged",
     },

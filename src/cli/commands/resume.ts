@@ -237,7 +237,7 @@ async function decideElsewhere(
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
-    "The old text also occurs in other steps; their files will keep it unless you replace it there too",
+    "The old text also occurs in other steps; unless you replace it there too, the files of those steps will still contain it",
     { next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)` },
   );
 }
@@ -260,7 +260,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: Drift["inProgress"
   output.say(
     isOpen
       ? `${what}, is already in progress and will continue (request ${visible(requestId)}). To request another rerun, pass a different --request-id`
-      : `${what} under this id, has already finished. Nothing new was started.`,
+      : `${what} with this request id, has already finished. Nothing new was started.`,
   );
 }
 

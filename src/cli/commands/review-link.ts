@@ -51,7 +51,7 @@ async function create(
   if (!named)
     output.say("The link only opens on this machine; set --public-url to the address that clients can reach.");
   const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
-  if (runs.length === 0) output.say("No run has this tag yet; the link will show runs once they have the tag.");
+  if (runs.length === 0) output.say("No run has this tag yet; a run will appear at the link once it has the tag.");
   const command = `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}`;
   const serving = here.isRunning ? [] : [`${command}   (the link works while this command runs)`];
   output.next(...serving, `showrunner review-link --revoke ${link.id}`);
@@ -84,7 +84,9 @@ async function revoke({ output }: Context, journal: JournalStore, id: string): P
     throw usageError(`--revoke ${visible(id)}: this link does not exist`, "showrunner review-link --list");
   }
   output.printJson(toDocument(reviewLinkView(link, now)));
-  output.say(`Revoked: the link no longer accepts decisions or shows ${visible(shown(reviewLinkView(link, now)))}.`);
+  output.say(
+    `Revoked: the link no longer accepts decisions and no longer shows ${visible(shown(reviewLinkView(link, now)))}.`,
+  );
 }
 
 function shown({ tags, runId, step }: ReviewLinkView): string {

@@ -29,7 +29,7 @@ function amountOf(flag: string, text: string): string {
   const amount = text.trim().replace(/^\$/, "");
   if (parseUsd(amount) !== null) return amount;
   throw usageError(
-    `${flag} ${visible(amount)} is not an amount of US dollars`,
+    `${flag} ${visible(amount)} is not an amount in US dollars`,
     `write it as ${flag} 5 or ${flag} 2.50`,
   );
 }

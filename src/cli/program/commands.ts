@@ -110,7 +110,7 @@ const commands: { readonly [heading: string]: Commands } = {
   },
   "This machine:": {
     "dashboard [files...]": [
-      "watch and control runs in a browser; also plan and start the pipelines that you pass",
+      "watch and control runs in a browser; also plan and start pipelines from the given files",
       async () => (await import("../commands/dashboard.ts")).dashboard,
     ],
     "init [file]": [

@@ -80,7 +80,7 @@ const maxUnquoted = { "--max-unquoted <usd>": "allow jobs that cannot be priced 
 
 const rows = {
   "--each <file>":
-    "one run per row of a .csv, .tsv or .jsonl file; to continue, run the command again: no row gets a second run",
+    "one run per row of a .csv, .tsv or .jsonl file; to continue after an interruption, run the same command again (no row is run twice)",
   "--id-column <name>": "column that contains the run ids (with --each; default: id or name)",
 };
 
@@ -133,7 +133,7 @@ export const options = {
     "--reuse": "reuse results of earlier runs with identical inputs, at no cost",
     ...giveUpAfter,
     "--detach": "run in a background process; print the run's id and how to follow it",
-    ...engine("hand the run to this engine's workers (with --detach)"),
+    ...engine("with --detach, hand the run to this engine's workers"),
     ...engineUrl,
     ...maxUnquoted,
     ...spending,
@@ -152,7 +152,8 @@ export const options = {
     "--concurrency <limits>": "maximum number of parallel jobs in the forecast, such as 8 or total=8,video=2",
     ...profile,
     "--reuse": "treat steps as free if they can reuse results of earlier runs with identical inputs",
-    "--against <run-id|file>": "show differences from a run's plan or from another pipeline file, and what they cost",
+    "--against <run-id|file>":
+      "show what differs from a run's plan or from another pipeline file, and what the changes cost",
     "--mermaid": "print the plan as a Mermaid flowchart",
     "--svg <file>": "draw the plan as an SVG file",
     ...maxUnquoted,
@@ -165,13 +166,13 @@ export const options = {
     "--yes": "accept the price of the steps to rerun",
     ...common,
     "--agree <usd>":
-      "maximum cost of this run alone; use it if the run shares a budget and is paused until you accept a price",
+      "maximum cost of this run alone; for a run that shares a budget and is paused until you accept its price",
     "--quote <id>": "rerun only the steps in the quote with this id, and spend at most the quoted maximum",
-    "--max-unquoted <usd>": "new limit for each job that cannot be priced in advance",
+    "--max-unquoted <usd>": "new maximum cost of each job that cannot be priced in advance",
     "--wait-for-funds <duration>":
       "when the wallet runs short, wait up to this long (such as 30m, 2h or 90s) for funds before pausing",
     ...giveUpAfter,
-    "--file <file[#export]>": "the current pipeline file; shows what changed since the run was planned",
+    "--file <file[#export]>": "the current pipeline file, to show what changed since the run was planned",
     "--accept-changes": "apply code changes by running new and changed steps, and all steps that depend on them",
     "--input <json|@file>":
       "corrections to the run's input fields; their effects and cost are shown before anything runs",
@@ -190,7 +191,7 @@ export const options = {
     "--rerun-failed": "rerun every step that failed or partly failed, and all steps that depend on it",
     "--same-seed": "rerun even if a fixed seed in the code is likely to give the same result",
     "--account-moved":
-      "use this if the account has a new key or the service has a new address; refused if the service knows none of the run's jobs",
+      "continue with the account's new key or the service's new address; refused if the service knows none of the run's jobs",
     "--request-id <id>":
       "idempotency id for a rerun, redo or edit: repeating the command with the same id has no further effect",
     ...spending,
@@ -214,7 +215,7 @@ export const options = {
     "--expires <duration>": "how long the link is valid, up to 90d (default: 7d)",
     "--max-uses <n>": "maximum number of decisions and comments (default: 500)",
     "--public-url <url>": "public address of this server (default: SHOWRUNNER_PUBLIC_URL, or this machine's address)",
-    "--list": "list the links in the journal instead",
+    "--list": "list the links in the journal instead of creating one",
     "--revoke <id>": "revoke the link with this id instead",
   },
   stop: common,
@@ -259,7 +260,7 @@ export const options = {
     "--key <file>": "PEM file with the certificate's private key",
     "--out <path>": "signed file to write, or an existing folder (default: NAME.signed.EXT next to each file)",
     "--source-type <type>": choice(
-      "source type to record in the signature (default: the one in the manifest, or else the one in the file's mark)",
+      "source type to record in the signature (default: the type in the manifest; if there is none, the type in the file's mark)",
       ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"],
     ),
     ...json,
@@ -272,7 +273,7 @@ export const options = {
   balance: { ...common, ...spending },
   doctor: {
     ...common,
-    "--webhook-url <url>": "public URL to check, which must reach this machine",
+    "--webhook-url <url>": "public URL to check; it must forward to this machine",
     "--webhook-port <port>": "port on this machine that the URL forwards to; opened briefly for the check",
   },
   migrate: {
@@ -357,7 +358,7 @@ export const options = {
     "--strict": "answer exactly as a hosted service would, except for timings",
     "--as-of <version>": choice('published version of the API to emulate (default: "today")', ["3.9", "today"]),
     "--deliver-to-loopback":
-      "allow webhooks and log drains to this machine (default: allowed when listening on loopback without --strict)",
+      "allow webhooks and log drains to send to this machine (default: allowed when listening on loopback without --strict)",
     "--catalog <file>": "catalog of models to offer instead of the built-in ones",
     "--open-catalog": "serve models and voices without requiring a credential, as some hosted services do",
     "--unquotable-cost <what>": choice(

@@ -43,10 +43,10 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`New ${seeds.length === 1 ? "seed" : "seeds"}: ${replaced.join(", ")}`);
   }
   const atService = seenThroughFirst.filter((path) => !unanswered.some(({ step }) => step === path));
-  if (atService.length > 0) lines.push(`Already paid for, so completed first: ${atService.map(visible).join(", ")}`);
+  if (atService.length > 0) lines.push(`Already paid for, so these finish first: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `The request for ${visible(step)} was never answered. After about a minute, the run looks for the job on the service. If it finds the job, it waits for the result, because the job is already paid for; otherwise, it sends the changed request. If the outcome is still unknown, it sends the old request again with the same key, for at most ${dollars(holdMicros, Math.ceil)}.`,
+      `The request for ${visible(step)} was never answered. After about a minute, the run looks for the job on the service. If the job exists, the run waits for its result, which is already paid for. If no job exists, the run sends the changed request. If the run cannot tell, it sends the old request again with the same key, for at most ${dollars(holdMicros, Math.ceil)}.`,
     );
   }
   return lines.join("\n");

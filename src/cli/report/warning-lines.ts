@@ -16,7 +16,7 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunDoc
   const lines = overcharges.map(({ model, times, excess, worst }) => {
     const ratio = worst === null ? "" : `, at worst $${worst.charged} instead of $${worst.quoted}`;
     const what = times === 1 ? "1 charge" : `${times} charges`;
-    return `${visible(model)}: ${what} exceeded the quote by $${excess} in total${ratio}. Later jobs of this model reserve the amount that was charged`;
+    return `${visible(model)}: ${what} exceeded the quote by $${excess} in total${ratio}. Later jobs with this model reserve the amount that was charged`;
   });
   if (over_budget === null) return lines;
   return [
@@ -56,7 +56,7 @@ function lineOf({ what, until, text }: Missing, now: number): string {
   const said = visible(withoutFullStop(text));
   if (what !== "file" || until === null) return `${said}.`;
   const leftMs = Date.parse(until) - now;
-  if (leftMs <= 0) return `${said}: that time has passed, so the output may have to be generated again.`;
+  if (leftMs <= 0) return `${said}. That time has passed, so the output may have to be generated again.`;
   const left = leftMs < HOUR_MS ? "less than an hour" : `${Math.floor(leftMs / HOUR_MS)} h`;
   return `${said}: resume within ${left}.`;
 }

@@ -256,7 +256,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
   }) {
     const how = options.idempotencyKey
       ? `submit again with key ${options.idempotencyKey} and mayExist: true`
-      : "look for it in the model's job list; without an idempotency key, the submission cannot be repeated safely";
+      : "look for the job in the list of the model's jobs; without an idempotency key, the submission cannot be repeated safely";
     const why = options.cause instanceof Error ? options.cause.message : String(options.cause);
     super(`The submission to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
       cause: options.cause,

@@ -151,7 +151,7 @@ function keyHint(apiKey: string): Hint | null {
 function addressHint({ href }: BaseUrl): Hint | null {
   const likely = likelyAddress(href);
   if (likely === null) return null;
-  const note = `The service's address, ${href}, does not end in a version.`;
+  const note = `The service's address, ${href}, does not end with an API version.`;
   return { note, next: `check whether the address should be ${likely}` };
 }
 

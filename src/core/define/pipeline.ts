@@ -146,7 +146,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 function buildFailed(error: unknown): Problem {
   // Some AI SDK providers read their key as soon as a model is created.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
-  const hint = isKey ? "; with --local the key does not have to be valid: set it to any text" : "";
+  const hint = isKey ? "; with --local the key does not have to be valid, so any text will do" : "";
   const message = `\`build\` threw an error: ${errorText(error)}${hint}`;
   return thrownProblem(error, { code: "build", step: null, field: null, message });
 }

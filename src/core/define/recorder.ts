@@ -217,7 +217,7 @@ function convertPiece(piece: unknown, field: string, context: Context): DraftJso
   refuse(
     field,
     context,
-    `has ${given} inside text; text can contain only strings, numbers and step values`,
+    `contains ${given} in its text; text can contain only strings, numbers and step values`,
     "bad-text",
   );
   return "";

@@ -78,7 +78,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   const ourVersion = ownVersion();
   const what = `${where} has the type ${JSON.stringify(type)}, which this version of Showrunner (${ourVersion}) does not recognize.`;
   const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
-  const restore = "Restore the file from a copy; other runs in the damaged file may be intact.";
+  const restore = "Restore the file from a copy, but keep the damaged file: other runs in it may be intact.";
   if (typeof signed?.program !== "string") {
     return new JournalCorruptError(
       path,

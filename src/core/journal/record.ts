@@ -150,6 +150,6 @@ function checkMicros(change: LedgerChange): void {
   const micros = "amountMicros" in change ? change.amountMicros : change.type === "settle" ? change.costMicros : 0;
   if (Number.isSafeInteger(micros) && micros >= 0) return;
   throw new JournalRecordError(
-    `A ${change.type} of ${micros} micro-dollars for step "${change.step}" is not a whole, non-negative amount. Nothing was written.`,
+    `The amount of a ${change.type} for step "${change.step}" is ${micros} micro-dollars; it must be a whole, non-negative number. Nothing was written.`,
   );
 }

@@ -86,7 +86,8 @@ async function checkTarget(out: string, contentType: string): Promise<void> {
   });
   if (there === null) return;
   const name = basename(out);
-  if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "use the link's target or another file");
+  if (there.isSymbolicLink())
+    throw refused(`${name} is a symbolic link`, "write to the link's target or to another file");
   if (!there.isFile()) throw refused(`${name} is not a regular file`, "write to another file");
   if ((await signableType(out)) !== contentType)
     throw refused(`${name} has another format`, `write to a new file, or to an existing file of type ${contentType}`);

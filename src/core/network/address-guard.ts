@@ -46,7 +46,9 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
       checkProtocol(target);
       if (isIP(host) !== 0) judge(host, [host]);
       if (ownReach() === "inside" && host === ownHost && target.origin !== base.origin) {
-        throw new ForbiddenAddressError(`${target.origin} is on the service's host but is not the service itself`);
+        throw new ForbiddenAddressError(
+          `${target.origin} is on the service's host, but its port or protocol is different`,
+        );
       }
     },
     lookupOwn: lookupThat((host, addresses) => {

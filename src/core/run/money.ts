@@ -302,7 +302,7 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const more = asks.length > MOST_NAMED ? `, and ${asks.length - MOST_NAMED} more (${formatUsd(sum)} USD in all)` : "";
   const requiredMicros = limitMicros + sum;
   const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
-  const asked = `${named.join(", ")}${more}: this cost was unknown when quote ${agreed!.quote} was accepted, so the accepted total of ${formatUsd(limitMicros)} USD does not include it.`;
+  const asked = `${named.join(", ")}${more}: this was not known when quote ${agreed!.quote} was accepted, so the accepted total of ${formatUsd(limitMicros)} USD does not include it.`;
   const message = `${asked} To accept it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
@@ -317,7 +317,7 @@ export function overGroup(
 
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
-  return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;
+  return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than quoted before)`;
 }
 
 export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: number): Pause {

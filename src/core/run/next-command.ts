@@ -51,7 +51,7 @@ function afterLateBill(state: RunState): NextCommand | null {
     if (held === undefined) continue;
     const bill = held.impossibleBill;
     const why = bill === undefined ? "its bill is missing" : `the service reports ${bill}, which is impossible`;
-    return resume(state, [], `asks again for the cost of ${path}: ${why}`);
+    return resume(state, [], `checks the cost of ${path} again: ${why}`);
   }
   return null;
 }

@@ -130,7 +130,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   const lost = step.expanded.find((reference) => lacks(state, reference));
   return lost === undefined
     ? null
-    : `needs all outputs of ${ref.step}, but the output of ${lost.$ref.step} was not produced`;
+    : `needs all outputs of ${ref.step}, but the one from ${lost.$ref.step} was not produced`;
 }
 
 function lacks(state: RunState, { $ref }: Reference): boolean {

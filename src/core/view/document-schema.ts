@@ -107,7 +107,7 @@ const attempt = z.strictObject({
     }),
   )
     .exactOptional()
-    .describe("Outputs of this attempt that the step no longer uses because it was run again"),
+    .describe("Outputs of this attempt that the step no longer uses because the step was rerun"),
 });
 
 const operatorOutput = output.extend({
@@ -133,7 +133,7 @@ const operatorStep = step.extend({
       expected_ms: z
         .number()
         .nullable()
-        .describe("Expected duration; null if the request is late only because it exceeded the step's time limit"),
+        .describe("Expected duration; null if the request counts as late only because of the step's time limit"),
       learned: z.boolean().describe("Whether the expected duration is based on the model's past requests"),
       within_ms: z.number().nullable().describe("The step's time limit (`within`) if it was exceeded"),
       job_id: z.string().nullable(),
@@ -144,10 +144,10 @@ const operatorStep = step.extend({
   finished_at: instant.nullable(),
   quote: usd.nullable(),
   edited: list(z.string()).describe("Input fields that an edit or a note changed in this run"),
-  attempts: list(attempt).describe("Requests that were sent, and failed calls to local code"),
+  attempts: list(attempt).describe("The step's attempts: requests that were sent, and calls to local code that failed"),
   outputs: list(operatorOutput),
   value: json.describe("The value that a chat or task returned, or that a person approved instead"),
-  chosen: outputAt.nullable().describe("The output that was chosen in an approval or by a pick step"),
+  chosen: outputAt.nullable().describe("The output that was chosen during approval or by a pick step"),
   approval: z
     .strictObject({
       approved: z.boolean(),
@@ -193,7 +193,7 @@ const runDocument = run.extend({
         .nullable()
         .describe("The charge that exceeded its quote by the largest factor"),
     }),
-  ).describe("Models that charged more than their quote or, if there was no quote, more than was allowed"),
+  ).describe("Models whose jobs cost more than quoted or, if there was no quote, more than was allowed"),
   out_dir: z.string(),
   took_ms: z.number().describe("Active time, excluding pauses and periods when no process was driving the run"),
   expiring: list(
@@ -241,7 +241,9 @@ const callerDocument = run.extend({
     z.strictObject({
       step: z.string(),
       message: z.string().nullable(),
-      outputs: list(callerOutput).describe("What to decide on; `pick` is a position in this list"),
+      outputs: list(callerOutput).describe(
+        "The outputs to decide on; a decision's `pick` is the position of one of them in this list",
+      ),
       values: list(json),
       choose: z.boolean().describe("Whether the decision is to pick one of the outputs"),
     }),

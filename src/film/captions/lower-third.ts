@@ -42,7 +42,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   }
   throw new FilmError(
     "FILM_INPUT",
-    `the title (${title.length} characters) and the subtitle (${subtitle?.length ?? 0}) do not fit the lower third; shorten them`,
+    `the title (${title.length} characters) and the subtitle (${subtitle?.length ?? 0}) do not fit in the lower third; shorten them`,
   );
 }
 

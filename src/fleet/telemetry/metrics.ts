@@ -81,7 +81,7 @@ export class JournalCounters {
   });
   readonly #refused = new Counter(
     "showrunner_holds_refused_total",
-    "Journal commits refused because a hold exceeded a limit, by limit.",
+    "Journal commits refused because a hold exceeded a limit, by type of limit.",
   );
   readonly #lost = new Counter("showrunner_leases_lost_total", "Runs that another process took over from this one.", {
     starts: true,
@@ -154,7 +154,7 @@ export class JournalGauges {
     const statuses = [...byStatus].map(([status, { length }]) => ({ labels: { status }, value: length }));
     return [
       [{ name: "showrunner_runs", type: "gauge", help: RUNS_HELP }, statuses],
-      gauge("showrunner_runs_overdue", "Runs that an engine should have woken by now.", overdue.length),
+      gauge("showrunner_runs_overdue", "Runs that an engine should have resumed by now.", overdue.length),
       gauge("showrunner_queue_age_seconds", "Longest delay of an overdue run.", Math.max(0, ...overdue) / 1000),
       gauge("showrunner_spent_usd", "Total charges of all runs.", usd("settledMicros")),
       gauge("showrunner_held_usd", "Amount reserved for requests whose cost is not known yet.", usd("heldMicros")),

@@ -66,7 +66,7 @@ function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, 
 }
 
 function unreadRows(id: string, lines: readonly string[]): string {
-  return `Lines of ${id}'s table of field combinations that cannot be read: ${lines.length}. The first one: ${lines[0]!.slice(0, 200)}`;
+  return `Number of lines that cannot be read in ${id}'s table of field combinations: ${lines.length}. The first one: ${lines[0]!.slice(0, 200)}`;
 }
 
 const MAX_CHECK_MS = 100;

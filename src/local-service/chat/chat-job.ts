@@ -174,7 +174,7 @@ export function chatJobs(service: ServiceContext) {
   };
 }
 
-const HELD = "Other requests in this workspace have reserved the balance; retry once they have finished.";
+const HELD = "The balance is reserved for other requests in this workspace; retry once they have finished.";
 
 function tooMany() {
   const message = `${MOST_AT_ONCE} requests to language models are already in flight; retry when one has finished.`;

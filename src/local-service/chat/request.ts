@@ -163,7 +163,7 @@ function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<Fi
   const names = tools.map(({ name }) => name);
   const isKnown = typeof toolChoice === "object" ? names.includes(toolChoice.name) : names.length > 0;
   if (!isKnown && toolChoice !== "none" && toolChoice !== "auto")
-    yield problem("tool_choice", "requires a tool that is not in tools", "enum", names);
+    yield problem("tool_choice", "requires a tool that is not listed in tools", "enum", names);
 }
 
 function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {

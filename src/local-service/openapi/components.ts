@@ -79,7 +79,7 @@ export const catalogComponents = {
 
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
-  const description = `While the cost is unknown, \`quotable\` is false, and this is ${WHEN_UNQUOTABLE[unquotable]}.`;
+  const description = `While the cost is unknown, \`quotable\` is false and \`cost\` is ${WHEN_UNQUOTABLE[unquotable]}.`;
   const cost = { ...(unquotable === "null" ? orNull(dollars) : dollars), description };
   const unquoted = { quotable: exactly(false), reason: text };
   return unquotable === "omit"

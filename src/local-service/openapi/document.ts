@@ -244,7 +244,7 @@ function read(operationId: string, description: string): OperationSpec {
 export const operatorOperations: Specs = {
   "GET /stats": read(
     "get_stats",
-    "Totals since the data folder was created; requests are counted since the service started.",
+    "Totals since the data folder was created, except for requests, which are counted from when the service started.",
   ),
   "GET /wallet": read("get_wallets", "Every workspace's wallet."),
   "POST /wallet": { ...read("change_wallet", "Every workspace's wallet."), body: jsonBody(bodyOf(walletBody)) },

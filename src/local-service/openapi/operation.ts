@@ -58,7 +58,7 @@ export const TAGS = {
   submit: { name: "Submit", description: "One typed submit operation per model in the catalog." },
   jobs: { name: "Jobs", description: "Follow jobs and read their outputs." },
   files: { name: "Files", description: "Inputs to jobs." },
-  chat: { name: "Chat", description: "Chat completions, each of which is a job." },
+  chat: { name: "Chat", description: "Chat completions. Each one is a job." },
   billing: { name: "Billing", description: "The wallet and spending." },
   keys: { name: "Keys", description: "Keys and short-lived tokens." },
   webhooks: { name: "Webhooks", description: "Signed notifications about finished jobs." },

@@ -35,7 +35,7 @@ last frame as Last-Event-ID to continue after it. A stream that ends without don
 const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
 \`data: [DONE]\`. If an error occurs after the stream has started, the last event has an \`error\` field.`;
 
-const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
+const EVENTS = `The answer; with \`stream: true\`, an event stream from \`response.created\` to \`response.completed\` or
 \`response.incomplete\`. If an error occurs after the stream has started, the last event is \`error\`.`;
 
 const date = { ...text, description: "An ISO 8601 date, with or without a time." };

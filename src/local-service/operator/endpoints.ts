@@ -223,7 +223,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     row("GET", "/fund", "A page for adding funds", page.show),
     row("POST", "/fund", "Add funds with the page's form", page.add),
     row("POST", "/keys", "Create a key for a workspace and owner", makeKey),
-    row("POST", "/members", "Make an owner leave or rejoin a workspace", changeMember),
+    row("POST", "/members", "Remove an owner from a workspace, or add them back", changeMember),
     row("GET", "/faults", "The configured faults, and how often each has matched", () =>
       ok(service.faultEngine.view()),
     ),

@@ -17,7 +17,7 @@ export type Outcome =
 
 const FAILURES = {
   DEADLINE_EXCEEDED: ["The destination did not answer in time.", true],
-  UNAVAILABLE: ["The destination could not be reached, sent a redirect, or failed.", true],
+  UNAVAILABLE: ["The destination could not be reached, or answered with a redirect or a server error.", true],
   RESOURCE_EXHAUSTED: ["The destination limited the request rate.", true],
   UNAUTHORIZED: ["The destination requires a credential.", false],
   PERMISSION_DENIED: ["The destination refused the request.", false],

@@ -125,7 +125,7 @@ function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): 
   const why =
     by === "similar"
       ? `${view.id} is the closest suitable model${because}; confirm it, or choose another model`
-      : `${unnamed}${because}; the most suitable model, ${view.id}, is used for now; confirm it, or choose another model`;
+      : `${unnamed}${because}, so the most suitable model, ${view.id}, is used for now; confirm it, or choose another model`;
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 

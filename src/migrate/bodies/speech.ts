@@ -127,7 +127,7 @@ function fillStability(job: Job, path: JsonPath): void {
   const old = given(job.body, ...path);
   if (old === undefined) {
     if (field === null || job.body.fieldReport.has(path)) return;
-    return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 inverts the scale");
+    return job.preset(pathText(path), field.name, 0, "v2's default is 1, which is 0 on v3's inverted scale");
   }
   if (typeof old !== "number" || field === null) return job.plain(path, "stability");
   // Avoids floating-point error: 1 - 0.9 is 0.1.
@@ -146,7 +146,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   const field = job.plainField(["language", "language_code"]);
   if (field === null) return job.drop(path, `${job.view.id} has no language field`);
   if (/^\s*auto(?:matic)?\s*$/i.test(name)) {
-    return job.drop(path, "v3 uses the model's default if no language is given");
+    return job.drop(path, "v3 uses the model's default language if none is given");
   }
   const code = languageCode(name);
   const choices = ["leave it out", ...(field.values ?? []).map(String)];

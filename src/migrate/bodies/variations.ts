@@ -32,7 +32,8 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   const seeds = Array.from({ length: count }, (_, index) => nth(field, Number(first), index));
   const to = job.to("seed");
   if (old === undefined) {
-    const why = "v2 chose a random seed for each variation; the seeds are written out so that all jobs differ";
+    const why =
+      "v2 chose a random seed for each variation; the pipeline sets each seed explicitly so that all jobs differ";
     job.body.fieldReport.add(pathText(path), "defaulted", { to, newValue: seeds, why });
   } else {
     job.body.fieldReport.note(path, "converted", { to, newValue: seeds, why: "one seed for each variation" });

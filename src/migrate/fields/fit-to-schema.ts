@@ -153,7 +153,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
       name,
       `${prefix}${name}`,
       value,
-      `chosen because ${job.view.id} accepts this value with this ${other}`,
+      `chosen because ${job.view.id} accepts this value in combination with the ${other}`,
     );
   }
 }
@@ -175,11 +175,11 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   fieldReport.amend(level.path, null, {
     to: `${job.step}: model`,
     newValue: written === null ? view.id : `${view.id}, quality ${written}`,
-    why: `the slug's quality level ${level.quality} is dropped: ${view.id} does not offer it ${where} (see the entry for ${resolution === undefined ? "quality" : "resolution"})`,
+    why: `the quality ${level.quality} in the slug is dropped: ${view.id} does not offer it ${where} (see the entry for ${resolution === undefined ? "quality" : "resolution"})`,
   });
   const why = `the slug contains ${level.quality}, which ${view.id} does not offer ${where}; ${sent} is used for now`;
   if (resolution === undefined) {
-    const choices = [sent, "change the other fields in the source", "choose another model"];
+    const choices = [sent, "change the other fields in the v2 body", "choose another model"];
     const newValue = written === null ? {} : { newValue: written };
     fieldReport.add(`${prefix}quality`, "decision", { to: job.to("quality"), ...newValue, why, choices });
   } else {
@@ -292,7 +292,7 @@ function accept(job: Job, prefix: string, name: string, values: readonly string[
   if (name === "quality" && job.levelOfSlug !== null) return;
   const [origin] = job.originsOf(name);
   const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
-  const chosen = `chosen because ${job.view.id} accepts this value with these fields`;
+  const chosen = `chosen because ${job.view.id} accepts this value together with the other fields`;
   if (origin === undefined || !isLess) return job.reportChange(name, `${prefix}${name}`, value, chosen);
   const why = `${job.view.id} does not accept ${before} with these fields; ${value} is used for now`;
   const choices = [String(value), `${before}, with other fields`];

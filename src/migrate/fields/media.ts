@@ -29,7 +29,7 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
     return { path, expression, outcome: choices.length === 0 ? "converted" : "decision", why, choices };
   };
   if (link.to === "outside") {
-    return medium(unknown(link.key, link.name), "v3 does not have this v2 asset; supply its file");
+    return medium(unknown(link.key, link.name), "v3 does not have this v2 asset; supply it as a file");
   }
   const asset = context.assets.get(link.index);
   if (asset !== undefined) {
@@ -42,7 +42,8 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   const converted = context.converted.get(link.index);
   const step = converted?.outputs[Math.min(link.variation, converted.outputs.length - 1)];
   if (step !== undefined && converted?.yields === kind) return medium({ is: "step", step }, `the output of ${step}`);
-  const made = converted === undefined ? ", but is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
+  const made =
+    converted === undefined ? ", but is not migrated" : `; its type is ${converted.yields}, but must be ${kind}`;
   return medium(
     unknown(id, null),
     `body ${link.index + 1} produces this file${made}`,

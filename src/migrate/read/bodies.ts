@@ -65,7 +65,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): V2Sou
   if (isV3(value)) {
     return bad(
       "v3-body",
-      "is a v3 request or response, so there is nothing to migrate; use its input in a pipeline unchanged",
+      "is a v3 request or response, so there is nothing to migrate; use the request's input in a pipeline as it is",
     );
   }
   const base = { at, value, path, label: null, resolve: null };
@@ -180,7 +180,7 @@ function readFlow({ key, list }: KeyedList, connections: unknown): ReadBodies {
   });
   const problems: ReadProblem[] = nodes.flatMap((node) => (node.problem === null ? [] : [broken(node, node.problem)]));
   if (sources.length === 0 && problems.length === 0) {
-    problems.push(readProblem("no-bodies", "the flow", [key], "no node sends a request to v2's POST /generations"));
+    problems.push(readProblem("no-bodies", "the flow", [key], "no node calls v2's POST /generations endpoint"));
   }
   const others = nodes.filter((node) => !indexOf.has(node) && node.problem === null);
   const left = others.map((node) => ({ at: at(node), why: whyLeft(node) }));

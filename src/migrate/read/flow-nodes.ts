@@ -11,7 +11,7 @@ export function parseTemplatedJson(given: string): { readonly value: unknown } |
     return typeof parsed.value === "string" && /^\s*[{[]/.test(parsed.value) && !/^\s*\{\{/.test(parsed.value)
       ? parseTemplatedJson(parsed.value)
       : typeof parsed.value === "string"
-        ? { problem: "its body is computed by an expression; write the body out as JSON" }
+        ? { problem: "its body is computed by an expression; replace the expression with JSON" }
         : parsed;
   }
   const { line, column, message } = parsed.mistake;

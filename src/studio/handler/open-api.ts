@@ -64,7 +64,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     schema: { type: "string", minLength: 1, maxLength: 200 },
   };
   const more = {
-    quote: { type: "string", description: "Id of the quote that was agreed to; required for a new run" },
+    quote: { type: "string", description: "Id of the accepted quote; required for a new run" },
     agree: {
       type: "string",
       description: "New maximum cost of an existing run; also accepts the prices that made the run pause",

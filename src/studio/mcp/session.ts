@@ -260,7 +260,7 @@ export class AgentSession {
     const { runBudgetMicros } = this.options;
     if (runBudgetMicros === null || projectedMicros <= runBudgetMicros || this.#allowed.has(runId)) return;
     throw new ToolError(
-      `This run is expected to cost ${formatUsd(projectedMicros)} dollars; one run can cost at most ${formatUsd(runBudgetMicros)}`,
+      `This run is expected to cost ${formatUsd(projectedMicros)} dollars, but one run can cost at most ${formatUsd(runBudgetMicros)} dollars`,
       "ask the person who started this server to set a larger --run-budget or to continue the run in the terminal",
     );
   }

@@ -75,7 +75,7 @@ export function tooLarge({ mostBytes, instead }: BodyBounds): Refusal {
 }
 
 function tooSlow({ instead }: BodyBounds): Refusal {
-  const message = `The body did not arrive within ${LONGEST_BODY_MS / 1000} seconds: send it again, and ${instead}.`;
+  const message = `The body did not arrive within ${LONGEST_BODY_MS / 1000} seconds. Send it again, and ${instead}.`;
   return new Refusal(408, "BODY_TIMEOUT", message);
 }
 

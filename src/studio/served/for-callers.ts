@@ -193,7 +193,7 @@ function unplannedError(problems: readonly Problem[]): Error {
   const hidden = problems.filter((one) => !isForCallers(one));
   const lines = hidden.map(({ step, field, message }) => [step, field, message].filter((part) => part !== null));
   const text = lines.map((parts) => parts.join("  ")).join("; ");
-  return new Error(`could not plan a pipeline with the input from its caller: ${cleanText(text, 2 * MOST_MESSAGE)}`);
+  return new Error(`could not plan a pipeline with the caller's input: ${cleanText(text, 2 * MOST_MESSAGE)}`);
 }
 
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {

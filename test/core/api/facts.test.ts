@@ -298,7 +298,7 @@ describe("catalog and estimates", () => {
     const read = async () => {
       for await (const job of client.jobs()) expect(job).toBe(undefined);
     };
-    await expect(read()).rejects.toThrow("pages in a row are empty");
+    await expect(read()).rejects.toThrow("pages in a row were empty");
     expect(pages).toBeLessThan(30);
   });
 

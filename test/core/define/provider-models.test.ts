@@ -41,6 +41,6 @@ test("a provider that wants its key as soon as a model is named: any text does i
       throw noKey;
     }),
   ).toEqual([
-    expect.stringMatching(/^null: `build` threw an error: Replicate API key is missing\..*--local.*set it to any text/),
+    expect.stringMatching(/^null: `build` threw an error: Replicate API key is missing\..*--local.*any text will do/),
   ]);
 });

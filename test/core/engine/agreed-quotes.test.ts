@@ -79,7 +79,7 @@ test("a price that rose above the maximum is refused with both amounts, also a m
   expect(error).toMatchObject({
     why: "price",
     changes: [
-      "the total is now at most 0.30 USD; you agreed to 0.20 USD",
+      "the total is now at most 0.30 USD; you agreed to at most 0.20 USD",
       "p0 now costs at most 0.15 USD instead of 0.10 USD",
       "p1 now costs at most 0.15 USD instead of 0.10 USD",
     ],
@@ -154,7 +154,7 @@ test("at a step whose price nobody knew the run asks for that price, once all th
   const asked = await ended(show.run(enlarged, {}, { quote: quote.id!, id: "x" }));
   expect(asked.pause).toMatchObject({ reason: "budget", requiredMicros: 770_000 });
   expect(asked.pause!.message).toBe(
-    `large costs 0.42 USD: this cost was unknown when quote ${quote.id} was accepted, so the accepted total of 0.35 USD does not include it. To accept it: showrunner resume x --budget 0.77`,
+    `large costs 0.42 USD: this was not known when quote ${quote.id} was accepted, so the accepted total of 0.35 USD does not include it. To accept it: showrunner resume x --budget 0.77`,
   );
   expect(asked.report.next?.command).toBe("showrunner resume x --budget 0.77");
   expect([...paidService.jobs.values()].map(({ model }) => model).sort()).toEqual(["image-1", "video-1"]);

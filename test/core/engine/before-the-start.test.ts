@@ -40,7 +40,7 @@ test("a paid step that nothing uses and nothing returns is a warning of the plan
     return { a: job("a", models.image, { prompt: "a" }) };
   });
   const { show } = await openFakeShow();
-  const message = "costs money, but nothing uses or returns it; use it, return it or remove it";
+  const message = "costs money, but nothing uses or returns its result; use or return the result, or remove the step";
   const { ok, warnings } = await show.quote(loose, {});
   expect([ok, warnings]).toEqual([true, [{ code: "unused", step: "forgotten", message }]]);
 });

@@ -144,7 +144,7 @@ describe("an acknowledgement of something else", () => {
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { cost: "0.00" } });
     expect(Number(result.report.held)).toBeGreaterThan(0);
     const [open] = await show.unresolved(id);
-    expect(open?.reason).toContain(`${foreign} ran with a prompt that differs from the request's`);
+    expect(open?.reason).toContain(`${foreign} ran with a different prompt from the one in the request`);
     expect([open?.certain, open?.candidates[0]?.jobId]).toEqual([own, own]);
     expect((await resume()).pause?.reason).toBe("unresolved");
     await show.adopt(id, "boat", own);

@@ -25,7 +25,7 @@ describe("a quote warns of assets that may expire", () => {
   test("when what uses them waits for a person, and says whether a copy heals that", async () => {
     const { show } = await openFakeShow();
     // c uses what is made after the decision, free what is made before but does not wait for it.
-    const lost = { step: "b", uses: "a", why: expect.stringContaining("b waits for the decision look") };
+    const lost = { step: "b", uses: "a", why: expect.stringContaining("b waits for a decision on look") };
     expect((await show.quote(gated(false), {})).risks).toMatchObject([{ ...lost, heals: false }]);
     expect((await show.quote(gated(true), {})).risks).toMatchObject([{ ...lost, heals: true }]);
   });

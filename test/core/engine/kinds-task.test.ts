@@ -71,7 +71,7 @@ const cases: readonly [string, (context: TaskContext) => unknown, RegExp][] = [
   ["another kind", write(plainWav(20)), /should be image, but it is audio\/wav/],
   ["half a picture", write(picture.slice(0, 60)), /should be image, but it is truncated \(image\/png\)/],
   ["a link", ({ file }) => symlink("/etc/hostname", file("sheet")), /"sheet" is not a plain file/],
-  ["an undeclared file", ({ file }) => file("film"), /file\("film"\) was not declared by make, which declares sheet/],
+  ["an undeclared file", ({ file }) => file("film"), /the file "film" is not declared by make, which declares sheet/],
   ["no number", () => ({ score: Number.NaN }), /is not JSON: it contains NaN/],
   ["a function", () => ({ later: () => 1 }), /is not JSON: it contains a function/],
   ["a circle", () => circle, /is not JSON: /],

@@ -45,7 +45,7 @@ test("killed at every append and every request, a prompt is rewritten at most on
       continue;
     }
     // The answer of the one rewriting was lost with the process: what it may have cost stays counted.
-    expect(stepOf(result, "still/2/prompt").reason, at).toContain("not sent again");
+    expect(stepOf(result, "still/2/prompt").reason, at).toContain("not be sent again");
     expect(result.report.unconfirmed, at).toBe("0.02");
     unanswered++;
   }

@@ -179,7 +179,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "job.failed", ...at, error }, "job failed: out of memory", "attempt 1 failed | INTERNAL: out of memory"],
   [
     { type: "job.hold.raised", ...at, holdMicros: 90_000 },
-    "expected to cost more than quoted: $0.09 reserved",
+    "expected to cost more than quoted; $0.09 is now reserved",
     "hold raised | The model charges more than it quotes; $0.09 is now reserved.",
   ],
   [{ type: "job.settled", ...at, costMicros: 40_000 }, "cost $0.04"],

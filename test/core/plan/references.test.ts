@@ -58,9 +58,9 @@ describe("a completed reference", () => {
       ["several-outputs", "many makes 3 outputs; use many.output(0) for one, or many.outputs() for all", undefined],
     ]);
     expect(of("many", 3)).toEqual([
-      ["output-index", "many makes 3 outputs, numbers 0 to 2; there is no output 3", undefined],
+      ["output-index", "many makes 3 outputs (numbers 0 to 2); there is no output 3", undefined],
     ]);
-    expect(of("a", 1)).toEqual([["output-index", "a makes 1 output, number 0; there is no output 1", undefined]]);
+    expect(of("a", 1)).toEqual([["output-index", "a makes 1 output (number 0); there is no output 1", undefined]]);
     expect([of("many", -1).length, of("many", 0.5).length, of("many", 2).length]).toEqual([1, 1, 0]);
     expect(of("a", "value")).toEqual([
       ["not-a-value", "a makes media, not a value; use its handle in a field that accepts media", undefined],

@@ -30,7 +30,7 @@ describe("what is asked of steps of every kind", () => {
     });
     expect(of(everyKind[6]!).pricing).toMatchObject({
       maxCostMicros: null,
-      why: "its steps are known only after the value that it expands has been produced",
+      why: "its steps are not known until the value that it expands is available",
     });
   });
 

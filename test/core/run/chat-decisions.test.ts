@@ -214,7 +214,7 @@ describe("an answer that does not meet the schema", () => {
 
   test("ends the step where nothing is left of its maximum", () => {
     expect(decided([bad("one", 49)], { plan }).commands).toMatchObject([{ maxCostMicros: 1 }]);
-    const reason = "BAD_ANSWER: no (the step's maxCost is used up)";
+    const reason = "BAD_ANSWER: no (the step has reached its maxCost)";
     expect(decided([bad("one", 50)], { plan }).events).toEqual(failed(reason));
     const unlimited = { ...plan, policy: { ...plan.policy, maxCostMicros: null } };
     expect(decided([bad("one", 50)], { plan: unlimited, more: { maxUnquotedMicros: 90 } }).events).toEqual(

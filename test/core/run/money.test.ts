@@ -84,7 +84,9 @@ test("a wallet floor pauses for funds, and says what the wallet has beside what 
 });
 
 test("a hold above its quote is explained, one at or below it is not", () => {
-  expect(whyRaised("image-1", 100_000, 150_000)).toBe(" (quoted 0.10, but image-1 has charged more than its quotes)");
+  expect(whyRaised("image-1", 100_000, 150_000)).toBe(
+    " (quoted 0.10, but image-1 has charged more than quoted before)",
+  );
   expect(whyRaised("image-1", 100_000, 100_000)).toBe("");
   expect(whyRaised("image-1", null, 150_000)).toBe("");
 });

@@ -149,7 +149,7 @@ describe("what takes the last root away", () => {
     const world = { expansions, values: { list: [1, 2, 3] }, fates: { "shots/1": ["failed"] }, total: 1 } as const;
     const run = through({ ...world, plan });
     expect(bought(run)).toEqual(["shots/1"]);
-    expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, but the output of shots/1 was not produced");
+    expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, but the one from shots/1 was not produced");
     expect(run.state.steps.shots).toMatchObject({ status: "skipped", pruned: true });
     const kept = through({ ...world, plan: planOf(steps, { cut: ref("cut"), shots: ref("shots", "all") }) });
     expect(bought(kept)).toEqual(shots);

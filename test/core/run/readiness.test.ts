@@ -216,7 +216,7 @@ describe("a step that does with some of many", () => {
     expect(ready(all(3), stepsOf([grow, open], [a, failed]))).toBe("no");
     expect(ready(all(3), grown(open, open))).toBe("no");
     expect(ready(all(3), grown(open, failed))).toBe(
-      "needs 3 results but has 2: needs all outputs of grow, but the output of grow/2 was not produced",
+      "needs 3 results but has 2: needs all outputs of grow, but the one from grow/2 was not produced",
     );
     expect(ready(all(2), grown(made(1, 1), open))).toBe("no");
     const one = (output: number) => join(1, { images: [ref("grow", output)] });
@@ -224,7 +224,7 @@ describe("a step that does with some of many", () => {
     expect(ready(one(2), grown(open, failed))).toBe("needs 1 results but has 0: needs output 2 of grow, which failed");
     const plain = job("plain", { images: ref("grow", "all") });
     expect(ready(plain, grown(open, failed))).toBe(
-      "needs all outputs of grow, but the output of grow/2 was not produced",
+      "needs all outputs of grow, but the one from grow/2 was not produced",
     );
     expect(ready(plain, grown(open, open))).toBe("no");
   });

@@ -90,6 +90,6 @@ test("A run that went well lacks at most a bill, which resume asks for", () => {
   expect(said(runDocument(new RunView(state)).missing)).toEqual(["late bill"]);
   expect(nextCommand(state)).toEqual({
     command: "showrunner resume r",
-    note: "asks again for the cost of late: its bill is missing",
+    note: "checks the cost of late again: its bill is missing",
   });
 });

@@ -85,7 +85,7 @@ test("last_error leaks nothing: no destination, credential, header or answer, on
   const { last_error } = await ended(service, jobId, 1);
   expect(last_error).toEqual({
     code: "UNAVAILABLE",
-    message: "The destination could not be reached, sent a redirect, or failed.",
+    message: "The destination could not be reached, or answered with a redirect or a server error.",
     retryable: true,
   });
   expect(hook.received[0]!.headers.authorization).toBe(`Basic ${btoa("user:hunter2")}`);

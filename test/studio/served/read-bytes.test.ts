@@ -37,7 +37,7 @@ test("a body that trickles in is refused at the deadline, and its sender is let 
   expect(await outcome).toMatchObject({
     status: 408,
     code: "BODY_TIMEOUT",
-    message: "The body did not arrive within 300 seconds: send it again, and pass large files by URL.",
+    message: "The body did not arrive within 300 seconds. Send it again, and pass large files by URL.",
   });
   expect(onCancel).toHaveBeenCalledOnce();
 });

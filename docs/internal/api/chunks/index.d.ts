@@ -261,7 +261,7 @@ declare const verdicts: {
     readonly meaning: "unknown";
     readonly step: "unresolved";
     readonly pause: "unresolved";
-    readonly job: "the job is looked up on the service for two minutes, and again each time the run is resumed; once it is found, the step continues";
+    readonly job: "Showrunner looks for the job on the service for two minutes, and again each time the run is resumed; once the job is found, the step continues";
   };
   readonly "bill open": {
     readonly hold: "unchanged";

@@ -90,7 +90,11 @@ export async function download(
       if (piece.kind !== "broken") throw failed(url!, piece);
       fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
       if (fruitless > maxFruitless)
-        throw incomplete(url!, `disconnected ${maxFruitless} times in a row without sending another byte`, piece.cause);
+        throw incomplete(
+          url!,
+          `disconnected ${maxFruitless} times in a row without sending any more data`,
+          piece.cause,
+        );
       if (clock.now() >= until)
         throw incomplete(url!, "did not finish within the time limit for downloads", piece.cause);
       await sleep(clock, backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()), options.signal);

@@ -53,7 +53,7 @@ function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOption
 }
 
 function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError {
-  const message = `job ${jobId} did not end within ${timeoutMs} ms, but it continues on the service; follow it again, or check its status later`;
+  const message = `job ${jobId} did not finish within ${timeoutMs} ms, but it continues on the service; follow it again, or check its status later`;
   return new TimeoutError(message, { timeoutMs, sent: true, cause });
 }
 

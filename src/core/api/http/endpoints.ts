@@ -91,7 +91,7 @@ export function listing<T>(
       empty = page.data.length === 0 ? empty + 1 : 0;
       if (empty > maxEmptyPages && page.nextCursor !== null) {
         throw new MalformedResponseError("a list request", [
-          `${empty} pages in a row are empty but link to a next page`,
+          `${empty} pages in a row were empty, but each one links to a next page`,
         ]);
       }
       next = page.nextCursor;

@@ -132,8 +132,7 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
     bad(`the ${word} adds steps with the outer builder; use the builder that it receives: (b) => b.job(…)`);
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
-  if (!isOwn)
-    bad(`the ${word} must return the handle of a single result from a step that was added inside the ${word}`);
+  if (!isOwn) bad(`the ${word} must return the handle of one result of a step added inside the ${word}`);
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };

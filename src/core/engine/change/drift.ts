@@ -263,7 +263,7 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
   const what = parts.length === 0 ? "it returns different outputs" : parts.join("; ");
   const price = priceText(drift.totalMicros, drift.prices, (micros) => `${formatUsd(micros)} USD`);
   const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
-  return `the code has changed since the run was planned: ${what}. If you accept the changes, ${count} will run (price: ${price}); none of this has been spent yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
+  return `the code has changed since the run was planned: ${what}. If you accept the changes, ${count} will run (price: ${price}); nothing has been spent on these changes yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
 }
 
 function said(what: string, paths: readonly string[]): string | null {

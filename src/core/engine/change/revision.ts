@@ -318,7 +318,7 @@ function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
     return;
   const [first] = steps as readonly [string];
   const { reason } = state.steps[first]!;
-  const why = `${first} would be skipped again (${reason ?? "nothing needs it"}): also rerun the steps that decide whether it runs.`;
+  const why = `${first} would be skipped again (${reason ?? "nothing needs it"}); also rerun the steps that decide whether it runs.`;
   throw new InvalidOptionError("rerun", why, `showrunner show ${state.runId}`);
 }
 
@@ -428,7 +428,10 @@ function checkRequestId(requestId: string, isRerun: boolean): void {
     throw new InvalidOptionError("requestId", message);
   }
   if (!isRerun)
-    throw new InvalidOptionError("requestId", "identifies a rerun or an edit; also pass the steps to rerun or edit.");
+    throw new InvalidOptionError(
+      "requestId",
+      "can only be used with a rerun or an edit; also pass the steps to rerun or edit.",
+    );
 }
 
 function checkSameSteps({ requestId, steps }: RerunRequest, requested: readonly string[]): void {

@@ -219,7 +219,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
     return sentence`${id} was created at ${createdText!}, before the request was sent at ${sentText!}; ${found}`;
   }
   if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
-  return sentence`${id} ran with a prompt that differs from the request's; ${found}`;
+  return sentence`${id} ran with a different prompt from the one in the request; ${found}`;
 }
 
 /**

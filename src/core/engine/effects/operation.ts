@@ -107,7 +107,7 @@ async function ended(
       return askAgain(
         command,
         attempt,
-        ownText("the status could not be read: the response contains no known status"),
+        ownText("the status could not be read: the response contains no status that Showrunner recognizes"),
         context,
       );
   }

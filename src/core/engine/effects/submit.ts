@@ -177,7 +177,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
     return sentence`the request was for ${asked}, but the service returned ${id}, which is a job for ${cleanText(model, 200)}; find the job that belongs to this request`;
   }
   if (isOwn) return null;
-  return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
+  return sentence`the service returned ${id}, which belongs to another step; look for the job that was created for this request`;
 }
 
 /** Returns the model's real id, because the step may use an alias. */

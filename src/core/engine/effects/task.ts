@@ -114,7 +114,7 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
       if (path !== undefined) return path;
       const { names } = folder;
       const declared = names.length === 0 ? "which declares no files" : `which declares ${names.join(", ")}`;
-      throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}, ${declared}`);
+      throw new TaskContractError(`the file ${JSON.stringify(name)} is not declared by ${step}, ${declared}`);
     },
     progress(fraction) {
       const known = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : null;

@@ -17,7 +17,7 @@ export class MediaDiskError extends ShowrunnerError {
   constructor(runId: string, cause: NodeJS.ErrnoException) {
     const where = cause.path === undefined ? "" : ` at ${cause.path}`;
     super(
-      `Media of run ${runId} could not be written${where}: ${MEANINGS[cause.code ?? ""]} (${cause.code}). Nothing is lost: the outputs are still on the service and will be downloaded again. Free up space, then resume.`,
+      `The media of run ${runId} could not be written${where}: ${MEANINGS[cause.code ?? ""]} (${cause.code}). Nothing is lost: the outputs are still on the service and will be downloaded again. Free up space, then resume.`,
       { cause },
     );
     this.next = `showrunner resume ${runId}`;

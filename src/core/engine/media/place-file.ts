@@ -126,9 +126,7 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
   const kind = found.isDirectory() ? "a folder" : "a device or a pipe";
-  throw new MediaPathError(
-    `${target} is ${kind}, but ${what} must be written there. Move what is there now, then resume.`,
-  );
+  throw new MediaPathError(`${target} is ${kind}, but ${what} must be written there. Move or rename it, then resume.`);
 }
 
 async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {

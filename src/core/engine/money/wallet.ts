@@ -137,7 +137,7 @@ export async function accountMove(
     if (await isKnown(client, jobId, model)) return { type: "run.account.moved", baseUrl, keyId, jobId };
   }
   const shown = requested[0]!.jobId + (requested.length === 1 ? "" : ` and ${requested.length - 1} more`);
-  const message = `key ${keyId} at ${baseUrl} has no access to the jobs of run "${state.runId}" (${shown}), so it belongs to another account, which would pay for everything again. Use a key of the account that paid for the jobs.`;
+  const message = `key ${keyId} at ${baseUrl} has no access to the jobs of run "${state.runId}" (${shown}), so the key belongs to another account, and that account would be charged for everything again. Use a key of the account that paid for the jobs.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
@@ -176,6 +176,6 @@ function checkNothingSent({ runId, steps }: RunState): void {
     jobPhases.submitting.has(phase) || phase === "unresolved" || phase === "abandoned";
   const sent = Object.values(steps).find(({ attempts }) => attempts.filter(isOfService).some(isUnanswered));
   if (sent === undefined) return;
-  const message = `the request for ${sent.path} was never answered, and run "${runId}" has no job that could confirm that this key belongs to the same account. Resume the run with its original key and address.`;
+  const message = `the request for ${sent.path} was never answered, and run "${runId}" has no job with which to check that this key belongs to the same account. Resume the run with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);
 }

@@ -336,7 +336,10 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
   if (url && command) {
-    throw new InvalidOptionError("SHOWRUNNER_NOTIFY_URL", "is set, and so is SHOWRUNNER_NOTIFY_COMMAND; unset one.");
+    throw new InvalidOptionError(
+      "SHOWRUNNER_NOTIFY_URL",
+      "cannot be set together with SHOWRUNNER_NOTIFY_COMMAND; unset one of them.",
+    );
   }
   if (url) return webhook(url, "SHOWRUNNER_NOTIFY_URL");
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;

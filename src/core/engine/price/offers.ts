@@ -154,7 +154,7 @@ function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number 
 
 function planChanges(was: Basis, is: Basis): readonly string[] {
   if (was.runId !== is.runId)
-    return [was.runId === null ? "the quote is for a new run" : `the quote is for run ${was.runId}`];
+    return [was.runId === null ? "the quote can only be used to start a new run" : `the quote is for run ${was.runId}`];
   const fields = [...new Set([...Object.keys(was.input), ...Object.keys(is.input)])];
   const inputs = fields.filter((name) => own(was.input, name) !== own(is.input, name));
   const before = new Map(was.steps.map(([path, digest]) => [path, digest]));
@@ -179,7 +179,7 @@ function priceChanges(was: Basis, is: Basis, opened: readonly string[]): readonl
       ? []
       : [`${path} now costs at most ${formatUsd(most)} USD instead of ${formatUsd(earlier)} USD`];
   });
-  const whole = `the total is now at most ${formatUsd(is.maximumMicros)} USD; you agreed to ${formatUsd(was.maximumMicros)} USD`;
+  const whole = `the total is now at most ${formatUsd(is.maximumMicros)} USD; you agreed to at most ${formatUsd(was.maximumMicros)} USD`;
   return [
     ...(is.maximumMicros > was.maximumMicros ? [whole, ...raised] : []),
     ...opened.map((path) => `${path} no longer has a maximum price`),

@@ -252,7 +252,7 @@ function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepP
 
 function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
   const { pricing } = traitsOf(step);
-  if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted but has no model`);
+  if (pricing.by === "quote") throw new TypeError(`${step.path} gets its price from a quote but has no model`);
   if (pricing.by === "nothing") return free(step.path);
   // Once an expansion's steps are in the plan, those steps have the prices.
   const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
@@ -323,7 +323,7 @@ function expiryRisks(
       const why =
         ageMs > outputsLiveMs
           ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, but the service deletes the output of ${maker.path} ${lifetime}`
-          : `${step.path} waits for the decision ${gate!.path}, but the service deletes the output of ${maker.path} ${lifetime}`;
+          : `${step.path} waits for a decision on ${gate!.path}, but the service deletes the output of ${maker.path} ${lifetime}`;
       return [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
     });
   });

@@ -46,7 +46,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
     if (inner.some((prefix) => step.path.startsWith(prefix))) return [];
-    const message = "costs money, but nothing uses or returns it; use it, return it or remove it";
+    const message = "costs money, but nothing uses or returns its result; use or return the result, or remove the step";
     return [{ code: "unused", step: step.path, message }];
   });
 }

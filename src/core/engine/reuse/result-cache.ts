@@ -217,7 +217,7 @@ export function keysReusedBy(state: RunState): Set<string> {
 
 const NOT_IDENTICAL = "no earlier run on this account made an identical request";
 const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
-  expired: "an earlier run has an identical result, but it expired on the service and no copy is left",
+  expired: "an earlier run made an identical request, but its result expired on the service and no copy is left",
   "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",
 };
 

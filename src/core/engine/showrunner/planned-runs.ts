@@ -367,7 +367,7 @@ async function makeFolder(path: string, hasParent = dirname(path) === path): Pro
 const REASONS: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `${path} is not a folder`,
   ENOENT: (path) => `${path} is a broken link`,
-  ENOTDIR: (path) => `${path} has a parent that is not a folder`,
+  ENOTDIR: (path) => `part of the path ${path} is not a folder`,
   ELOOP: (path) => `${path} is a link that points back to itself`,
   ENAMETOOLONG: (path) => `the name ${path} is too long`,
   EACCES: (path) => `this user cannot write to ${path}`,

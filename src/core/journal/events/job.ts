@@ -132,7 +132,7 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "raise", step, attempt, amountMicros: holdMicros }),
-    line: ({ holdMicros }) => line(`expected to cost more than quoted: $${formatUsd(holdMicros)} reserved`),
+    line: ({ holdMicros }) => line(`expected to cost more than quoted; $${formatUsd(holdMicros)} is now reserved`),
     incident: ({ holdMicros }) => ({
       what: "hold raised",
       why: `The model charges more than it quotes; $${formatUsd(holdMicros)} is now reserved.`,
@@ -193,7 +193,9 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     line: ({ index, message }) =>
-      line(`output ${index} could not be copied (it is retried immediately, or when the run is resumed): ${message}`),
+      line(
+        `output ${index} could not be copied (the copy is retried immediately, or when the run is resumed): ${message}`,
+      ),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -289,7 +289,7 @@ function unreachable(place: string, forMs: number, error: unknown): JournalUnrea
 function noTls(place: string, message: string, cause: unknown): JournalAccessError {
   return new JournalAccessError(
     place,
-    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). In the URL, set sslmode= to a mode that the server supports, and sslrootcert=FILE to the CA certificate that signed the server's certificate.`,
+    `Cannot open an encrypted connection to the database of the journal ${place} (${message}). In the URL, set sslmode to a mode that the server supports, and sslrootcert to the file with the CA certificate that signed the server's certificate.`,
     { cause },
   );
 }

@@ -135,7 +135,7 @@ function prepareFile(path: string): boolean {
   } catch (cause) {
     throw folderError(
       path,
-      "does not allow a file with the journal's name to be created (there may be a broken symbolic link with that name)",
+      "does not allow the journal file to be created (there may be a broken symbolic link with its name)",
       cause,
     );
   }

@@ -63,7 +63,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
         const { step } = ref;
         if (IMAGES.test(field)) return checkImage(ref, source, field, planning);
         if (ref.as === "value") return;
-        const outcome = source.isOpen === true ? "does not declare that it yields values" : "makes media";
+        const outcome = source.isOpen === true ? 'is not declared with yields: "value"' : "makes media";
         planning.report("not-a-value", field, `${step} ${outcome}; ${ONLY_TEXT}`);
       },
     });

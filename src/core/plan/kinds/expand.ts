@@ -23,7 +23,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     const { path, maxSteps, version, yields, maxCostMicros } = draft;
     const when = bindWhen(draft.when, planning);
     if (draft.on === null) return { facts: UNKNOWN };
-    const next = "pass a step's value to `expand`, such as a chat's answer";
+    const next = "pass `expand` the value of a step, such as a chat's answer";
     const on = bindValue(draft.on, "value", planning, next);
     const needs = needsOf(draft, draft.on);
     const asks = fingerprint({ kind: "expand", on, version });
@@ -48,7 +48,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     pricing: {
       by: "inner steps",
       maxCostMicros: step.maxCostMicros,
-      why: "its steps are known only after the value that it expands has been produced",
+      why: "its steps are not known until the value that it expands is available",
     },
     typicalMs: 0,
     modality: null,

@@ -213,7 +213,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
     return 0;
   }
   if (!Number.isSafeInteger(output) || output < 0 || output >= outputs) {
-    const outcome = outputs === 1 ? "1 output, number 0" : `${outputs} outputs, numbers 0 to ${outputs - 1}`;
+    const outcome = outputs === 1 ? "1 output (number 0)" : `${outputs} outputs (numbers 0 to ${outputs - 1})`;
     report("output-index", `${step} makes ${outcome}; there is no output ${output}`);
   }
   return output;

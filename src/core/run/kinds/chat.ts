@@ -57,7 +57,7 @@ function whyNever(plan: ChatStep, step: StepState, last: AttemptState): string |
   const chats = ownAttempts(step);
   const unanswered = unansweredOf(step);
   if (plan.once === true && unanswered > 0)
-    return "the request was never answered but may have been charged, so it is not sent again";
+    return "the request was never answered but may have been charged, so it will not be sent again";
   if (unanswered >= MOST_UNANSWERED) return `${unanswered} requests were never answered; each may have been charged`;
   const { error } = last;
   if (last.phase !== "failed" || error === null) return null;
@@ -65,7 +65,7 @@ function whyNever(plan: ChatStep, step: StepState, last: AttemptState): string |
   if (last.answer !== undefined) {
     const answers = chats.filter(({ answer }) => answer !== undefined).length;
     if (answers >= (plan.repairs + 1) * plan.policy.attempts) return message;
-    return costOf(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (the step's maxCost is used up)`;
+    return costOf(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (the step has reached its maxCost)`;
   }
   if (WAITED_OUT.has(error.code)) return null;
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;

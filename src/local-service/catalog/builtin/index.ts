@@ -156,7 +156,7 @@ export const upscale = builtIn({
   name: "Upscale 1",
   description: "Upscales a video or an image. Cannot be quoted in advance.",
   prices:
-    "priced when the job is submitted: $0.04 per second of video, or $0.01 per megapixel of the image, times the scale",
+    "priced when the job is submitted: $0.04 per second of video or $0.01 per megapixel of the image, multiplied by the scale",
   schema: inputObject(
     [],
     {

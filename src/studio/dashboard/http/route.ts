@@ -26,7 +26,7 @@ export interface Call {
 
 export type Route = ServedRoute<Call>;
 
-export const BOUNDS: BodyBounds = { mostBytes: 1024 * 1024, instead: "pass long input on the command line" };
+export const BOUNDS: BodyBounds = { mostBytes: 1024 * 1024, instead: "use the command line for long input" };
 
 export async function readForm(request: Request): Promise<URLSearchParams> {
   if (!isOfType(request, "application/x-www-form-urlencoded")) {

@@ -17,7 +17,9 @@ const input = z
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
-  .describe("Your name for the run. Reusing the same name and input never starts or pays for a second run");
+  .describe(
+    "A name of your choice for the run. Using the same name and input again never starts or pays for a second run",
+  );
 
 const agreedQuote = z
   .string()
@@ -156,7 +158,10 @@ function planned(session: AgentSession, quote: Quote) {
     const where = [step, field].filter((part) => part !== null).join(", ");
     return `- ${where === "" ? "" : `${where}: `}${message}`;
   });
-  const asks = reference === null ? "" : `; the person who started this server can find details under ${reference}`;
+  const asks =
+    reference === null
+      ? ""
+      : `; the person who started this server can find the details in its log, under ${reference}`;
   throw new ToolError(
     `Nothing was submitted, because the plan has problems:\n${lines.join("\n")}`,
     `correct the input; \`describe_pipeline\` shows its schema${asks}`,

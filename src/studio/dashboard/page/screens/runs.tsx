@@ -213,7 +213,7 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
       <Dialog key="made" title="Link created" action="Done" onAction={async () => {}} onClose={onClose}>
         <TextField
           label="Send this address to the client"
-          hint="This address is shown only once. Anyone who has it can decide."
+          hint="This address is shown only once. Anyone who has it can make decisions."
           readOnly
           value={url}
           onText={() => {}}

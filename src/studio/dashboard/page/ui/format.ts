@@ -40,7 +40,7 @@ export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; r
   late: { word: "job is late", title: "A job did not finish in time" },
   code: { word: "needs its code", title: "This step needs the pipeline's code" },
   unreachable: { word: "service unavailable", title: "The service cannot be reached" },
-  misdirected: { word: "wrong server", title: "Another server answers at the service's address" },
+  misdirected: { word: "wrong server", title: "A different server answered at the service's address" },
   credentials: { word: "key refused", title: "The service rejected the API key" },
 };
 
