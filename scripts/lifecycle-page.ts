@@ -14,7 +14,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Job",
     jobMachine,
-    "A job is one attempt at a step: a submission to the service, a request to a provider, a request to a chat model, or a failed call to local code. A job's status (`phase`) and its billing status (`money`) are separate. You can use the result before its cost is known, but the hold stays open until then. Showrunner reserves the money for a job before it sends the job's request.",
+    "A job is one attempt at a step: a submission to the service, or a request to a provider or a chat model. For local code, only failed calls are recorded as jobs. A job's status (`phase`) and its billing status (`money`) are separate. You can use the result before its cost is known, but the hold stays open until then. Showrunner reserves the money for a job before it sends the job's request.",
   ],
   ["Output", outputMachine, "An `archived` output no longer exists on the service, but you have a copy."],
 ];

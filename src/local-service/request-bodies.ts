@@ -101,7 +101,7 @@ export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   add: z.number().min(0).max(1e9).optional(),
   card_declined: z.boolean().optional(),
-  /** Dollars to add in an automatic top-off, which fails if the card is declined. */
+  /** Amount of an automatic top-off, in dollars. The top-off fails if the card is declined. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

@@ -40,7 +40,7 @@ describe("a document that holds no bodies", () => {
     [
       "a v3 body",
       '{"input": {"prompt": "x"}, "idempotency_key": "k"}',
-      "body 1 1:1 is a v3 request or response, so there is nothing to migrate; use the request's input in a pipeline as it is",
+      "body 1 1:1 is a v3 request or response, so there is nothing to migrate; you can use the request's input as is in a pipeline",
     ],
     [
       "what v2 answers to a bad body",

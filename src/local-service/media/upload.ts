@@ -79,7 +79,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** Refuses the upload if too many consecutive requests were refused for insufficient funds. @throws Refusal 402 */
+  /** Refuses the request while the workspace is paused, because too many requests in a row were refused for lack of funds. @throws Refusal 402 */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

@@ -65,7 +65,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): V2Sou
   if (isV3(value)) {
     return bad(
       "v3-body",
-      "is a v3 request or response, so there is nothing to migrate; use the request's input in a pipeline as it is",
+      "is a v3 request or response, so there is nothing to migrate; you can use the request's input as is in a pipeline",
     );
   }
   const base = { at, value, path, label: null, resolve: null };

@@ -79,7 +79,7 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** Returns the balance; null if the service reports none. A known balance below `neededMicros` is read again. */
+  /** Returns the balance, or null if the service reports none. A cached balance below `neededMicros` is fetched again. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();

@@ -110,7 +110,7 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/** Returns a result that retries the command or pauses the run. Throws if an effect must handle the verdict itself. */
+/** Returns a result that has the command retried or the run paused. Throws for verdicts that effects handle themselves. */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },
