@@ -91,8 +91,8 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Returns a function that returns a signal. Once it has been called, Ctrl-C aborts the signal; until then, Ctrl-C ends
- * the process immediately.
+ * Returns a function that returns an abort signal. Once the function has been called, Ctrl-C aborts the signal; until
+ * then, Ctrl-C ends the process immediately.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();

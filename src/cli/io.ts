@@ -29,7 +29,7 @@ export interface Io {
   readonly cwd: string;
   /** The command that starts this program: `showrunner` or `npx showrunner`. */
   readonly launcher: string;
-  /** Aborted by the first Ctrl-C. Until this field is read, Ctrl-C ends the process. */
+  /** Aborted by the first Ctrl-C. If nothing has read this field yet, Ctrl-C ends the process instead. */
   readonly interrupt: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export interface CommandOutput {
   /** Whether `--json` was given. If true, stdout gets only JSON documents; otherwise, only text. */
   readonly isJson: boolean;
   print(text: string): void;
-  /** Prints a line to stdout. Adds `launcher` and the flags from `carry` to the commands mentioned in it. */
+  /** Prints a line to stdout. Completes commands in it with `npx`, if needed, and with the flags from `carry`. */
   tell(text: string): void;
   printJson(document: unknown): void;
   /** Prints a document on one line, for commands that print several documents. */

@@ -65,7 +65,7 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** Whether an earlier request with the same key may have created the job. If so, the request is a `re-send`. */
+/** `re-send` if an earlier request with the same key may have created the job; otherwise `first send`. */
 export type SentBefore = "first send" | "re-send";
 
 export const meanings = {
@@ -209,7 +209,7 @@ function column<const T extends ByVerdict>(
 }
 
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** Temporary failures. A retryable 402 means that other requests currently reserve the balance. */
+/** Temporary failures. A retryable 402 means that the balance is currently reserved for other requests. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
@@ -241,7 +241,7 @@ const firstSubmit = column({
 });
 
 /**
- * The verdict for each answer to a repeated submission. After a refusal, the first one may still have created a job.
+ * The verdict for each answer to a repeated submission. Even if it is refused, an earlier one may have created a job.
  */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
@@ -288,7 +288,7 @@ const chat = column({
   "chat misdirected": notTheService,
 });
 
-/** Verdicts for downloads. Unlike the service, the media server never sends an error envelope. */
+/** Verdicts for downloads. The media server's error responses never have an envelope. */
 const download: Column = {
   ...neverFailsStep("no copy"),
   "3xx": "no copy",

@@ -40,12 +40,12 @@ export interface StatusReply {
 interface DeclaredStatus {
   /** True if the AI SDK package reports a failed status request as if the work had failed. */
   readonly hidesFailures?: true;
-  /** Returns the status that the provider reports; null if the provider does not document the response. */
+  /** Returns the status that the provider reports; null if the provider's documentation does not cover the response. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
 
-/** How to read a job's status from a provider's response. Keys: the first part of the provider's name in the AI SDK. */
+/** How to read a job's status from each provider's response, by the first part of the provider's name in the AI SDK. */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
     hidesFailures: true,
@@ -116,7 +116,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** Reads the reply from fal's result URL. After a failure, that URL returns the model's or the queue's error. */
+/** Reads the reply from fal's result URL. If the job failed, the reply is an error from the model or the queue. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
@@ -153,8 +153,8 @@ function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * Returns true if the provider itself reported this status of the job. The AI SDK package may also report it for
- * reasons of its own, such as a failed status request.
+ * Returns true if the provider itself reported this status of the job. The AI SDK package may report the same status
+ * for other reasons, such as a failed status request.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;

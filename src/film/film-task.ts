@@ -15,7 +15,7 @@ export type Task = TaskMethod;
 
 /** Options for all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
-  /** Maximum duration of each input in seconds. A single frame may last at most 1/60 of that. Default 7200. */
+  /** Maximum duration of each input, in seconds. A single frame may last at most 1/60 of the maximum. Default 7200. */
   readonly mostSeconds?: number | undefined;
 };
 

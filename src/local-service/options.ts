@@ -100,7 +100,7 @@ export interface LocalServiceOptions {
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or the path of a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
-  /** Replays recorded responses, except for uploads, keys and webhooks. Default: none. */
+  /** The recording to replay. Uploads, keys and webhooks are not replayed. Default: none. */
   readonly replay?: ReplayOption;
   /** Called with each unexpected error. Default: errors are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;

@@ -25,7 +25,7 @@ export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** An http or https URL. Its address is checked only when the service sends a request to it. */
+/** An http or https URL. Whether its address is allowed is checked only when the service sends a request. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })

@@ -23,7 +23,7 @@ export interface ServiceParts {
   readonly renderer: Renderer;
   readonly probe: (path: string) => Promise<ProbeResult>;
   readonly hooks: JobHooks;
-  /** Emits an event whose name is a job's `seq` after each change to that job's events. */
+  /** Emits an event after each change to a job's events. The name of the emitted event is the job's `seq`. */
   readonly hub: EventEmitter;
   readonly outbound: Outbound;
   readonly streams: OpenStreams;

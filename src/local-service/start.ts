@@ -91,7 +91,7 @@ export interface LocalService {
   readonly dataDir: string;
   /** Returns job counts, request counts and amounts of money, as `GET /_local/stats` does. */
   stats(): ServiceStats;
-  /** Adds an amount in US dollars to a workspace's wallet. Default: the first workspace. */
+  /** Adds US dollars to the wallet of a workspace, by default the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
   /**
    * Replaces all fault rules. `seed` makes random choices repeatable.

@@ -43,7 +43,7 @@ export interface Variation {
 
 export interface ConvertedBody {
   readonly jobs: readonly ConvertedJob[];
-  /** Steps whose results replace the outputs that v2 made, one for each variation. */
+  /** Steps whose results replace v2's outputs. There is one step for each variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

@@ -18,8 +18,7 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input that the user supplies when the pipeline is run. `why` describes its origin in v2. Only files have
- * `limits`.
+ * An input that the user supplies when the pipeline is run. `why` describes its origin in v2. Only files have `limits`.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 
@@ -45,7 +44,7 @@ export function inputsIn(expression: Expression): readonly string[] {
   return found;
 }
 
-/** Returns a sample of an expression's value, with valid placeholders for values that do not exist yet. */
+/** Evaluates an expression to a sample value, with valid placeholders for values that do not exist yet. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   return evaluate<Json>(expression, (leaf) => {
     if (leaf.is === "json") return leaf.value;

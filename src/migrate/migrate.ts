@@ -201,7 +201,7 @@ interface Cycle {
   readonly paths: readonly JsonPath[];
 }
 
-/** Sorts each node after those that it references, and returns cycles separately. */
+/** Sorts the nodes so that each comes after those that it references. Returns cycles separately. */
 function inOrder(
   count: number,
   edgesOf: (node: number) => readonly Edge[],

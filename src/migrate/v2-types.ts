@@ -60,7 +60,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** Fields of v2's response that exported logs contain. */
+/** Fields of v2 responses, as found in exported logs. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,

@@ -198,7 +198,7 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** What a run did. Kills must not change anything in `same`. */
+/** What a run did. A run that was killed must have the same values in `same` as a run that was not. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];

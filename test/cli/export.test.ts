@@ -155,9 +155,7 @@ describe("a run as a timeline", () => {
     const one = await here("export", "t", "--otio", "cut.otio");
     expect([one.code, one.stderr]).toEqual([
       0,
-      expect.stringContaining(
-        "Only clips-1 was exported. To export another result, add --of with its name: clips-2, clips.",
-      ),
+      expect.stringContaining("Only clips-1 was exported. To export another, add --of NAME: clips-2, clips."),
     ]);
     const whole = await here("export", "t", "--otio", "cut.otio", "--of", "clips");
     expect([whole.code, whole.stderr]).toEqual([0, expect.not.stringContaining("Only")]);

@@ -114,8 +114,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const refused = await asking(edit, () => here("resume", "c", "--rerun", "card", "--yes"));
     expect(refused.code, refused.stderr).toBe(2);
-    const [, shown] =
-      /To accept exactly these reruns and prices: .* --quote (quote_[0-9a-f]+)/.exec(refused.stderr) ?? [];
+    const [, shown] = /To accept exactly this quote: .* --quote (quote_[0-9a-f]+)/.exec(refused.stderr) ?? [];
     expect(refused.stderr).toContain(`Quote ${shown} is for a different plan or input`);
     expect(refused.stderr).toMatch(/Current quote: quote_[0-9a-f]+, at most/);
     expect(service.stats().jobs_created).toBe(before + 1);
@@ -130,7 +129,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const refused = await here("resume", "c", "--rerun", "plain");
     expect(refused.code).toBe(2);
-    const rerun = await here(...suggested(refused.stderr, "To accept exactly these reruns and prices: "));
+    const rerun = await here(...suggested(refused.stderr, "To accept exactly this quote: "));
     expect(rerun.code, rerun.stderr).toBe(3);
     const shown = await here("resume", "c", "--edit", "plain:prompt=gaudy");
     expect(shown.code, shown.stderr).toBe(3);
@@ -141,7 +140,7 @@ describe("redo with a note, on the command line", () => {
       env: env(),
       ask: async (question) => (question.startsWith("Apply") ? "y" : "n"),
     });
-    const quoted = suggested((await declined).stderr, "To accept exactly these reruns and prices: ");
+    const quoted = suggested((await declined).stderr, "To accept exactly this quote: ");
     expect(quoted).toContain("--accept-changes");
     expect((await here(...quoted)).code).toBe(3);
     expect(service.stats().jobs_created).toBe(before + 3);

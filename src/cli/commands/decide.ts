@@ -65,9 +65,7 @@ async function listAll({ output, io }: Context, flags: Flags["approve"]): Promis
     if (first === undefined) output.say("No step is waiting for a decision.");
     else {
       output.tell(table(waiting, shown, io.stdout.columns));
-      output.next(
-        `showrunner approve ${visible(first.runId)}   (lists the steps that are waiting and the results to review)`,
-      );
+      output.next(`showrunner approve ${visible(first.runId)}   (lists the waiting steps and the results to review)`);
     }
     return ExitCode.done;
   });

@@ -33,9 +33,7 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
     output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
     if (flags.of === undefined && lists.length > 1) {
       const others = lists.filter((one) => one !== list).map(({ name }) => visible(name));
-      output.say(
-        `Only ${visible(list.name)} was exported. To export another result, add --of with its name: ${others.join(", ")}.`,
-      );
+      output.say(`Only ${visible(list.name)} was exported. To export another, add --of NAME: ${others.join(", ")}.`);
     }
   });
 }

@@ -203,7 +203,7 @@ async function fileHash(path: string): Promise<string> {
   return digest.digest("hex");
 }
 
-/** Returns what a file's content credentials state. Leaves out prompts, because published ones cannot be withdrawn. */
+/** Returns what to state in a file's content credentials. Leaves out prompts, which could not be withdrawn later. */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
 } {

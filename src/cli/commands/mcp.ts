@@ -104,9 +104,7 @@ async function handOver(session: AgentSession, context: Context, flags: Flags["m
         io.background === null
           ? "this system cannot start a background process"
           : `its pipeline file ${code === undefined ? "is not one of the files that this server offers" : "has changed"}`;
-      output.say(
-        `The agent has disconnected; run ${runId} continues only while this process is running, because ${why}.`,
-      );
+      output.say(`The agent has disconnected; run ${runId} continues only while this process runs, because ${why}.`);
       continue;
     }
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -209,9 +209,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   const { id } = rerunScope;
   if (id !== null && flags.quote === undefined)
-    context.output.say(
-      `To accept exactly these reruns and prices: ${repeatedCommand(context, "--quote", id, ...answers)}\n`,
-    );
+    context.output.say(`To accept exactly this quote: ${repeatedCommand(context, "--quote", id, ...answers)}\n`);
   if (show.service.kind === "hosted") {
     await agree(rerunScope, context, requested);
     hasYes ||= flags.yes !== true;

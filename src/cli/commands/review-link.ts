@@ -84,9 +84,7 @@ async function revoke({ output }: Context, journal: JournalStore, id: string): P
     throw usageError(`--revoke ${visible(id)}: this link does not exist`, "showrunner review-link --list");
   }
   output.printJson(toDocument(reviewLinkView(link, now)));
-  output.say(
-    `Revoked: the link no longer accepts decisions and no longer shows ${visible(shown(reviewLinkView(link, now)))}.`,
-  );
+  output.say(`Revoked: the link no longer accepts decisions or shows ${visible(shown(reviewLinkView(link, now)))}.`);
 }
 
 function shown({ tags, runId, step }: ReviewLinkView): string {

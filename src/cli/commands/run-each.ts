@@ -97,7 +97,7 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
   return toDocument({ ok: true, rows, totalMicros: { expected: quote.expectedMicros, max: maxOf(quote) } });
 }
 
-/** Runs all rows. With `--detach` and no engine, returns what a background process should run instead. */
+/** Runs all rows. With `--detach` and no engine, runs none and returns the id of the first new run and the budget. */
 export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]) {
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
   return withRows(context, loaded, flags, async (show, { quote, rows }) => {
@@ -263,7 +263,7 @@ function sayEnd(
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** Returns the budget needed for all rows together, or null if the agreed budget is sufficient or there is none. */
+/** Returns the budget that all rows together need; null if no budget was agreed or the agreed budget is sufficient. */
 function neededBudget(outcomes: readonly RowOutcome[], budget: string | null): string | null {
   const micros = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);
   return budget === null || micros <= parseUsd(budget)! ? null : wholeCents(micros);

@@ -36,7 +36,7 @@ interface Detached {
   readonly runId: string;
   /** The unfinished run to continue. Absent for a new run. */
   readonly known?: RunRow;
-  /** The agreed maximum in US dollars. Undefined for the local service. */
+  /** The maximum cost that the user agreed to, in US dollars. Undefined for the local service. */
   readonly budget?: string | undefined;
   readonly quote?: string | undefined;
   readonly startAnyway?: boolean;

@@ -63,7 +63,7 @@ async function listing(
   { width, all }: { readonly width: number | undefined; readonly all: boolean },
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
-  /** The runs in the table, and the lines between them. */
+  /** The table's rows and the lines of text around them, in order. */
   const entries: (Listed | string)[] = [];
   for (const [tag, members] of groups) {
     const isMember = members[0]!.tags[BATCH_TAG] !== undefined;

@@ -166,7 +166,7 @@ function quoted(cell: string): string {
   return /[",\r\n;\t']/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Formats a statement as HTML. It contains no costs or step names, because clients read it. */
+/** Formats a statement as HTML for the client who is billed. Leaves out your own costs and the step names. */
 export function statementHtml(
   { lines, amount }: Statement,
   { title, subtitle }: { readonly title: string; readonly subtitle: string },

@@ -12,8 +12,8 @@ const KINDS = {
 } as const;
 
 /**
- * Returns the path of a file to write. Refuses to overwrite a file of a different kind, because the name may be
- * mistyped.
+ * Returns the path of a file to write. Refuses to overwrite an existing file of a different kind, in case the name is a
+ * typo.
  */
 export async function writtenFile(
   cwd: string,

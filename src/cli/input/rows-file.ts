@@ -23,7 +23,7 @@ interface Target {
   readonly notes: { [name: string]: unknown };
 }
 
-/** Stores the value of a column's cell. Returns an error message if the value is invalid, otherwise null. */
+/** Parses a cell and stores its value in `target`. Returns an error message if the value is invalid, otherwise null. */
 type Column = (cell: Cell, target: Target) => string | null;
 
 export interface Schema {

@@ -13,7 +13,7 @@ export interface Flag<V = unknown, P extends boolean = boolean> {
   adjust(option: Option): Option;
 }
 
-/** Flags by their syntax. A string is only the flag's description; the syntax then determines the type of the value. */
+/** A command's flags, keyed by their syntax. If only a description is given, the syntax determines the value's type. */
 export type FlagTable = { readonly [syntax: string]: string | Flag };
 
 type Camel<N extends string> = N extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : N;

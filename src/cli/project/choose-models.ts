@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json, Showrunner } from "../../index.ts";
 
-/** Placeholders for media, used to check inputs against a schema. For pricing, uploaded files replace them. */
+/** Placeholders for media in inputs that are checked against a schema. Before pricing, uploaded files replace them. */
 const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -139,8 +139,8 @@ function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonS
 }
 
 /**
- * Returns the preferred value if the field allows it; otherwise the next larger listed number, if any, or the field's
- * default.
+ * Returns the preferred value if the field allows it. Otherwise, returns the next larger number that the field lists
+ * or, if there is none, the field's default.
  */
 function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefined {
   const own = (schema.const ?? schema.default) as Json | undefined;

@@ -15,7 +15,7 @@ type Output = Step["outputs"][number];
 export interface About {
   readonly run: RunView;
   readonly report: RunDocument;
-  /** Copies a result for review. */
+  /** Copies a result for review. Returns the path of the copy, or null if the result has no file. */
   readonly review: ReturnType<typeof reviewFiles>;
 }
 

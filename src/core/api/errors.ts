@@ -236,9 +236,7 @@ export class UploadError extends ShowrunnerError {
   }
 }
 
-/**
- * A submission may have created a paid job, but no response confirms it.
- */
+/** A submission may have created a paid job, but no response confirms it. */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
   /** The idempotency key to reuse when submitting again; null if the submission had none. */

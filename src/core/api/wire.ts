@@ -8,7 +8,7 @@ type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 
-/** A schema whose type names only its result, to keep type declarations short. */
+/** A schema that is typed only by its result, which keeps type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
 /** A schema whose TypeScript type preserves its fields, so that editors show the comment of each field. */

@@ -126,7 +126,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** Returns what the input misses in each row of the combination table, closest row first. Empty if a row matches. */
+/** Returns how the input differs from each row of the combination table, closest row first. Empty if a row matches. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

@@ -12,7 +12,7 @@ import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Lists the jobs of a model or chat model. Fails if it does not exist. */
+  /** Lists the jobs of a model or chat model. Fails if the model does not exist. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
@@ -23,8 +23,8 @@ interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all models that the service lists. Unknown ids are left out. Also checks which of
- * the chat models `chats` exist.
+ * Reads the models in `ids`, or all models that the service lists if `ids` is omitted. Unknown ids are left out. Also
+ * checks which of the chat models in `chats` exist.
  */
 export async function fetchCatalog(
   client: CatalogClient,

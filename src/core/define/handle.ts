@@ -23,7 +23,9 @@ export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "sing
   readonly index: number;
 }
 
-/** All outputs of a step, in order. Inside a list in an input, each output becomes an item of the list. */
+/**
+ * All outputs of a step, in order. If a list in an input contains this handle, each output becomes an item of the list.
+ */
 export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
 /**
@@ -58,7 +60,7 @@ export interface Value<T = unknown> {
   readonly step: string;
   readonly yields: "value";
   readonly form: "single";
-  /** Exists only as a type. The property is never set. */
+  /** Carries the type `T` for type checking. The property is never set. */
   readonly [VALUE]?: T | undefined;
 }
 

@@ -54,7 +54,7 @@ export function typedModels<M extends object>(models: M): M {
   });
 }
 
-/** The input of a model that is given as a plain id. The plan checks it against the catalog. */
+/** The input of a model given as a plain id. It is checked against the catalog when the plan is made. */
 export interface UntypedInput {
   readonly [field: string]: UntypedValue;
 }
@@ -90,7 +90,7 @@ export interface ProfileStep {
 
 /**
  * A variant of a pipeline with other models or other field values, such as a cheap, quick `draft`. Without a profile,
- * the pipeline runs as written. Use `swap` and `fieldsOf` if the types of the entries should be checked.
+ * the pipeline runs as written. `swap` and `fieldsOf` create entries whose types are checked.
  */
 export interface Profile {
   /** Replacement models, keyed by the id of the model that they replace. {@link swap} returns such entries. */

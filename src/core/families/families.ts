@@ -225,8 +225,8 @@ function familyListSchema() {
     /** If the field has a value, it must be one of `values`, ignoring case. */
     z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
     /**
-     * The sum of the property `of` over all items of the list `field` must not exceed `max`. Items without the property
-     * count with its default in the schema.
+     * The sum of the property `of` over all items of the list `field` must not exceed `max`. If an item lacks the
+     * property, the schema's default is used.
      */
     z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
   ]);

@@ -58,7 +58,10 @@ export function liveText(event: RunEvent): string | null {
 /** Version of the snapshot format. Snapshots with another version are ignored. */
 export const FOLD_VERSION = 1;
 
-/** First events of runs. If a run's `planned` is one of them, its plan and terms have never changed. */
+/**
+ * The `run.planned` events that began runs. If a state's `planned` is in this set, the run's plan and terms have never
+ * changed.
+ */
 const asPlanned = new WeakSet<RunPlanned>();
 
 export function isAsPlanned(planned: RunPlanned): boolean {

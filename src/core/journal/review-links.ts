@@ -4,7 +4,7 @@ import type { Columns, Row } from "./columns.ts";
 
 /** Selects the runs whose decisions a review link shows. A run must match every field that is set. */
 export interface ReviewScope {
-  /** Runs with all of these tags. */
+  /** Shows only decisions of runs with all of these tags. */
   readonly tags?: Tags;
   readonly runId?: string;
   /** Shows only the decisions of this step. Requires `runId`. */

@@ -65,8 +65,8 @@ export class RunRepository {
   }
 
   /**
-   * Returns the ids of the jobs of all runs, including adopted jobs that their runs have not recorded yet. For the step
-   * `except`, returns only recorded jobs.
+   * Returns the ids of all runs' jobs, including adopted jobs that are not recorded yet, unless they were adopted for
+   * the step `except`.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();

@@ -25,7 +25,7 @@ import type {
   UnresolvedCause,
 } from "./events/facts.ts";
 
-/** How much a model charged above its quotes or, without a quote, above the allowed maximum. */
+/** A model's charges above its quotes or, without a quote, above the allowed maximum. */
 export interface Overcharge {
   /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
@@ -100,7 +100,7 @@ export interface AttemptState extends Awaited {
   value?: Json;
   /** True if a person specified which job belongs to the attempt, or confirmed that it has none. */
   isAdopted?: true;
-  /** Set if a response about the job was incomplete or contradicted an earlier one. */
+  /** Doubt about the job, because a response was incomplete or contradicted an earlier one. */
   doubt?: {
     /** Time of the first incomplete or contradictory response, in epoch milliseconds. */
     readonly since: number;
@@ -121,7 +121,7 @@ export interface AttemptState extends Awaited {
   isUnconfirmed?: true;
   /** A chat model's answer, if it did not match the schema. */
   answer?: string;
-  /** True if the abandoned request may be sent, and charged, again. */
+  /** True if the abandoned request may be sent again, even if it is then charged twice. */
   mayRepeat?: true;
   impossibleBill?: string;
   submittedAt: number | null;
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
 /** If a provider gives no information for this long, a person may decide the outcome. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** How long a request may be resent before another send must be recorded, in milliseconds. */
+/** How long a recorded request may be resent, in milliseconds. After that, another send must be recorded first. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 export interface StepState {
@@ -155,7 +155,7 @@ export interface StepState {
   upload: StoredCopy | null;
   /** A task's files, or outputs reused from an earlier run; otherwise null. A job's own outputs are in its attempts. */
   outputs: OutputState[] | null;
-  /** The value that a chat or task returned; undefined until then. */
+  /** The value that a chat or task returned; undefined if there is none yet. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
   comments?: readonly Comment[];

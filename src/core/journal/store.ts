@@ -248,7 +248,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Puts a message into the inbox and returns its id. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
-  /** Passes a webhook's message to the runs that have the job. The delivery's ids must pass `isDeliverable`. */
+  /** Passes a webhook's message to the runs that its job belongs to. The delivery's ids must pass `isDeliverable`. */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Returns messages that the run has not consumed, oldest first. */
   inbox(runId: string): Promise<readonly InboxEntry[]>;
@@ -314,7 +314,7 @@ export interface DueQuery {
 type WorkMessage =
   /** A webhook reported that the attempt's job ended. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
-  /** Events from work that was done without the lease. `of` identifies the work. */
+  /** Events from work that was done without holding the run's lease. `of` identifies the work. */
   | {
       readonly type: "performed";
       readonly step: string;
@@ -407,7 +407,7 @@ export interface SpendingScope {
   /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;
   /**
-   * Start of the period, in epoch milliseconds, rounded down to a quarter of an hour. A charge counts at the time when
+   * Start of the period, in epoch milliseconds, rounded down to the quarter hour. The date of a charge is the time when
    * its amount was reserved. Null to include everything.
    */
   readonly sinceAt: number | null;
@@ -427,8 +427,8 @@ export interface SpendingGuard {
   /** Spending caps to check. Caps for a tag that the run lacks are ignored. */
   readonly caps: readonly SpendingCap[];
   /**
-   * The wallet's balance and its floor, with the {@link AccountTotals.mark} that was read before the balance. Null if
-   * no floor applies.
+   * The wallet's balance and floor, and the {@link AccountTotals.mark} that was read before the balance. Null if no
+   * floor applies.
    */
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }

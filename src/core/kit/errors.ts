@@ -55,7 +55,7 @@ export function isShowrunnerError(value: unknown): value is ShowrunnerError {
   return value instanceof ShowrunnerError;
 }
 
-/** A kind of reader who is shown only predefined error messages and those of `CallerError`. */
+/** Who reads a message, other than the operator. They see only predefined error messages and those of `CallerError`. */
 export type Audience = "customer" | "agent" | "reviewer";
 
 export type Sentences = { readonly customer: string; readonly agent: string };

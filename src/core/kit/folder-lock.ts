@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** Time to wait for the lock, in milliseconds. A process that only tests the lock holds it for less time than this. */
+/** Time to wait for the lock, in milliseconds. Another process that only tests the lock releases it sooner. */
 const LOOK_MS = 200;
 
 export interface FolderLock {

@@ -101,7 +101,7 @@ function partsOfCredential(value: unknown): readonly string[] {
 }
 
 interface SecretForm {
-  /** First characters of this form, without escapes; at least {@link SHORTEST_SECRET} characters. */
+  /** The first characters of this form, unescaped and at least {@link SHORTEST_SECRET} long. */
   readonly begins: string;
   readonly source: string;
 }

@@ -7,7 +7,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** Sizes from this value on always mean "unknown". Some programs write 0 or two billion instead. */
+/** Any size from this value up means "unknown". Some programs write 0 or 2,000,000,000 instead. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 

@@ -26,7 +26,7 @@ const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
 /** Matches a tag's value: up to 80 printable characters, with no space at either end. */
 const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
-/** The value that stands for any value. A cap on the tag `team=*` applies to each team separately. */
+/** A wildcard that matches any value. A cap on the tag `team=*` applies to each team separately. */
 export const ANY_VALUE = "*";
 
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {

@@ -183,8 +183,8 @@ export interface Credentials {
 }
 
 /**
- * Reads a file's content credentials. Returns `unread` if the package that reads them is not installed, and null if the
- * file has none. `trust`: certificates in PEM format.
+ * Reads a file's content credentials. `trust` contains certificates in PEM format. Returns null if the file has no
+ * credentials, and `unread` if the package that reads them is not installed.
  */
 export async function readCredentials(
   path: string,
@@ -207,7 +207,7 @@ export async function readCredentials(
   }
 }
 
-/** Built on demand, because few programs read credentials. */
+/** Returns the schema of a C2PA manifest store. Built on demand, because few programs read credentials. */
 const storeSchema = () =>
   z.object({
     active_manifest: z.string().nullish(),

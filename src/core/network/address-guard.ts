@@ -12,7 +12,7 @@ export interface AddressGuard {
   check(url: string): void;
   /** Resolves the service's own host. The first result decides which private addresses are allowed. */
   readonly lookupOwn: LookupFunction;
-  /** Resolves the host of a URL from a response when connecting to it. Fails if one of its addresses is forbidden. */
+  /** Resolves the host of a URL that came from a response. Fails if any of the host's addresses is forbidden. */
   readonly lookupNamed: LookupFunction;
 }
 

@@ -99,7 +99,10 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The surrounding run's steps, if an expansion is planned. The expansion's steps can refer to their input fields. */
+  /**
+   * The steps of the surrounding run, if the plan is for an expansion. The expansion's steps can refer to the input
+   * fields of these steps.
+   */
   readonly around?: readonly PlanStep[];
 }
 

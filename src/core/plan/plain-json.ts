@@ -51,8 +51,7 @@ interface Misfit {
 }
 
 /**
- * Finds an array or plain object that is nested too deeply. Also finds numbers that are not finite, unless `anyNumber`
- * is true.
+ * Finds an array or plain object that is nested too deeply or, unless `anyNumber` is true, a number that is not finite.
  */
 export function misfitIn(value: unknown, anyNumber = false): Misfit | null {
   const seen = new Set<object>();

@@ -19,8 +19,8 @@ export interface Plan {
   /** The results that the pipeline returns, by name: references, or nested lists and records of references. */
   readonly returns: { readonly [name: string]: Returned };
   /**
-   * The failure policy of the run and of steps that have no policy of their own. Default `continue`. `quorum`: the run
-   * succeeds once this many of the returned results exist.
+   * The failure policy of the run and of steps that have no policy of their own. Default `continue`. With `quorum`, the
+   * run succeeds once the given number of returned results exists.
    */
   readonly onFailure?: FailurePolicy;
   /** Budgets of parts of the plan, keyed by the path prefix of their steps (`intro` for `intro/…`). */
@@ -126,8 +126,8 @@ export interface TaskContext {
 }
 
 /**
- * Checks whether a machine has what a function needs. Returns what is missing and what to do about it, or null. Steps
- * with the same function share one check.
+ * Returns what a machine lacks for running a local function and what to do about it; null if it lacks nothing. Called
+ * only once for all steps that share it.
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
@@ -175,7 +175,7 @@ export interface Foreseen {
   readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
-/** Looks up what is known about a step's input media while the run is planned. */
+/** What is known about a step's input media when the plan is made. */
 export interface KnownMedia {
   /** Returns the expected duration of a film or audio file in seconds, or null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;

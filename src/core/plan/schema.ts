@@ -95,7 +95,7 @@ export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Returns valid values: all of them if the set is closed, otherwise examples. */
+  /** Returns all valid values if there is a fixed set of them, otherwise examples. */
   examples(): readonly Json[];
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }

@@ -61,10 +61,7 @@ export function givesWay(option: Option): boolean {
 
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/**
- * Collects the options that are left out of the plan: those whose model cannot be used and that are followed by another
- * option.
- */
+/** Collects the options to leave out of the plan, because their model cannot be used and another option follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   readonly #followed: ReadonlySet<string>;

@@ -18,7 +18,10 @@ export type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value";
-    /** Which output to use. `all` spreads all outputs into a list. `chosen` is the output that a choice selected. */
+    /**
+     * Which output to use. `all` inserts every output into the enclosing list. `chosen` is the output that a choice
+     * selected.
+     */
     readonly output: number | "all" | "chosen";
     readonly kind?: FileKind;
     /** Keys and list indexes that lead to a place inside a value. If absent, the whole value is used. */
@@ -98,7 +101,7 @@ export type ProviderPromise = "keyed" | "found again" | "once";
 
 /** A request to another provider's model, sent by the pipeline's own code. */
 export interface ProviderStep extends StepBase {
-  /** `provider:model` as the AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
+  /** The provider and model in the AI SDK's form, `provider:model`, such as `fal.image:fal-ai/flux/dev`. */
   readonly model: string;
   /** The provider, such as `fal`. */
   readonly provider: string;

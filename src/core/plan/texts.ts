@@ -7,7 +7,7 @@ export interface TextChange {
   readonly after: string;
 }
 
-/** A place in another step's input that still contains the old text of an edit. */
+/** A field of another step that still contains the text that an edit replaced. */
 export interface SameText {
   readonly step: string;
   /** Dotted path with list indexes in brackets, such as `input.lines[0].text`. */

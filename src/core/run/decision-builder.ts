@@ -35,7 +35,7 @@ export class DecisionBuilder implements Decision {
   readonly stoppedBy: string | null;
   mayChangeNeeds = false;
   readonly #money: Reservations;
-  /** True if a more urgent step is waiting for money, so that less urgent steps must not reserve any. */
+  /** True if a step is waiting for money. Less urgent steps must then not reserve any. */
   #isMoneyAwaited = false;
   #refusal: Refusal | null = null;
   readonly #asks: AskedPrice[] = [];
@@ -84,7 +84,7 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /** Makes every later decision reconsider the step, because no event will show that the step can continue. */
+  /** Makes every later decision check the step again. For steps that can continue without a new event. */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }
@@ -239,7 +239,7 @@ export interface DecideContext {
   /** How long a submit request may be resent, in milliseconds. After that, a person must decide. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True in a worker: overdue requests are polled even if the run has paused or ended. */
+  /** Whether to poll overdue requests even if the run has paused or ended. True in a worker. */
   readonly asksForLate?: boolean;
   readonly headrooms?: readonly Headroom[];
 }

@@ -36,8 +36,8 @@ export function isUnagreed({ agreed }: RunState, path: string, costMicros: numbe
 }
 
 /**
- * Returns the committed amount plus the quoted price of each step that has not begun, or its maximum cost if it has no
- * quote.
+ * Returns the run's projected total cost: the committed amount plus, for each step that has not begun, the quoted price
+ * or, without a quote, the maximum cost.
  */
 export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
@@ -52,7 +52,7 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns events for reserved amounts that are too low. Each event raises the amount, or withdraws the job if it was
+ * Returns events that correct reserved amounts that are too low. Each raises an amount, or withdraws a job that was
  * never sent.
  */
 export function raisedHolds(
@@ -172,7 +172,7 @@ export function minusHold(headroom: Headroom, micros: number): Headroom {
 export type Refusal = { readonly failing: string; readonly reason: string } | { readonly pause: Pause };
 
 /**
- * What prevents a reservation. If `mayFreeUp` is true, the refusal is not final, because work in progress may still
+ * Why an amount cannot be reserved now. If `mayFreeUp` is true, it may become possible, because work in progress may
  * cost less than was reserved for it.
  */
 export type Obstacle = { readonly refusal: Refusal; readonly mayFreeUp: boolean } | { readonly askAgainAt: number };
@@ -355,7 +355,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
   }
 }
 
-/** Quotes the value in a text such as `--flag value` for a shell, because it can contain spaces. */
+/** Quotes the value in an option such as `--flag value` for a shell, because the value may contain spaces. */
 export function pastedFlag(flag: string): string {
   const at = flag.indexOf(" ");
   return `${flag.slice(0, at)} ${shellWord(flag.slice(at + 1))}`;

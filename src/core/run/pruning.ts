@@ -83,8 +83,8 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 const NONE: readonly string[] = [];
 
 /**
- * Returns true if the step must wait because its result may never be used: every requested result that needs it also
- * depends on a job whose model may still refuse its input media.
+ * Returns whether the step must wait because its result may never be used. This is the case if every requested result
+ * that needs the step also depends on a job whose model may still refuse its input media.
  */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);

@@ -74,7 +74,8 @@ export function whyNever(state: RunState, step: PlanStep): Never | null {
 }
 
 /**
- * Returns whether the referenced result may be missing although nothing failed, for example if a value lacks the field.
+ * Returns whether the referenced result may be missing although nothing failed, for example because a value does not
+ * contain the referenced field.
  */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;

@@ -136,7 +136,9 @@ export interface RerunSeeds {
   readonly plan: Plan;
 }
 
-/** Chooses new seeds for the steps in `steps` that have a result. `stale` lists all steps that run again. */
+/**
+ * Chooses new seeds for those of `steps` that have a seed and a result. `stale` lists all steps that will run again.
+ */
 export function rerunSeeds(
   state: RunState,
   plan: Plan,

@@ -183,7 +183,7 @@ export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
-/** Escapes `source` fields of a step's value, which could otherwise refer to another run's files. */
+/** Escapes `source` values within a step's value, so that they cannot refer to another run's files. */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }

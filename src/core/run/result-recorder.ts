@@ -39,7 +39,7 @@ export class ResultRecorder {
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
-  /** Returns the results to record now. If `last` is true, they include results whose inputs were never downloaded. */
+  /** Returns the results to record now. If `last` is true, also returns those whose inputs were never downloaded. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
     const finished: string[] = [];

@@ -40,7 +40,7 @@ export function returnedResults(state: RunState): readonly ReturnedResult[] {
   });
 }
 
-/** Gives each output a unique name. If names are equal, all but one get the next free number. */
+/** Gives each output a unique name. If several outputs have the same name, one keeps it and the others get a number. */
 export function namedOutputs(returned: readonly ReturnedResult[]): readonly NamedOutput[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {
     const isList = ref.output === "all";

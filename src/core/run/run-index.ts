@@ -23,7 +23,9 @@ export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
   readonly holding = new Set<string>();
-  /** Steps that exceeded their time limit. A step stays in this set until the choices that contain it have ended. */
+  /**
+   * Steps that exceeded their time limit. A step is removed once it and all choices that it is an option of have ended.
+   */
   readonly late = new Set<string>();
   readonly #stopping = new Set<StepNode>();
   openSteps = 0;

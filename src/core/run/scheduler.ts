@@ -78,7 +78,7 @@ export class Scheduler {
     this.#indexed();
   }
 
-  /** Returns the ids of the commands that poll for overdue requests. A process may exit without waiting for them. */
+  /** Returns the ids of the commands that poll for overdue requests. The process may exit before they end. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
@@ -172,7 +172,9 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Decides only the steps that are due. Returns null if a decision affects all steps, so that all must be decided. */
+  /**
+   * Decides only the steps that are due. Returns null if a decision affects all steps; the caller must then decide all.
+   */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);

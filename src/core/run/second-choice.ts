@@ -15,7 +15,7 @@ import { wasLate } from "./open-jobs.ts";
 import { missingReason } from "./resolve.ts";
 
 type OptionEnd =
-  /** The option has not finished, or the cost of its step `unbilled` is not known yet. */
+  /** The option has not finished or, if `unbilled` names a step, the cost of that step is not known yet. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
   /** The next option may start, even though this one may still finish. */
@@ -119,7 +119,7 @@ const CAUSES = {
   own: "failed",
 } as const satisfies { readonly [C in StepFailure["cause"]]: string };
 
-/** Why a step cannot start: it must wait for other options (`open`) or will never start (`never`). */
+/** Why a step cannot start. `open`: it must wait until other options have ended. `never`: it will never start. */
 type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
@@ -133,8 +133,8 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
 }
 
 /**
- * Checks whether a late option may start its remaining steps. Returns null if it may, otherwise the reason: a later
- * option is still open or has succeeded.
+ * Returns why a late option may not start its remaining steps: a later option is still open or has succeeded. Returns
+ * null if it may start them.
  */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;

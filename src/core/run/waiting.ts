@@ -21,15 +21,12 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 /**
- * Minimum time that a resumed run waits again for a request that exceeded its time limit: long enough to detect that
- * the job does not exist.
+ * Minimum time limit of a request that a resumed run waits for again. It is long enough to detect that the job does not
+ * exist.
  */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
-/**
- * Records when a request becomes slow or exceeds its time limit. Returns false only when it records that the limit was
- * exceeded.
- */
+/** Records that a request is slow or has exceeded its time limit. Returns false if it has just recorded the latter. */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
   if (open === null || isOverdue(step)) return true;
@@ -72,7 +69,7 @@ export function ask(command: Command, plan: PlanStep, step: StepState, builder: 
   else builder.issue(command);
 }
 
-/** Polls for the outcome of an overdue request. If the run has paused or ended, only workers poll. */
+/** Polls for the outcome of an overdue request. If the run has paused or ended, does so only in workers. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -87,8 +84,8 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 /** Types of commands that only poll, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
 /**
- * Returns the ids of the commands that poll for the steps' open requests. With `all`, also includes the commands that
- * send a request and wait for its response.
+ * Returns the ids of the commands that poll open requests of these steps. With `all`, also returns the ids of those
+ * that send a request and wait for its response.
  */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {

@@ -26,7 +26,7 @@ export interface CallerOptions extends RunTextOptions {
   urlOf(output: StoredOutput): string;
   /** The name under which the caller knows the pipeline. Default: the pipeline's own name. */
   readonly pipeline?: string | undefined;
-  /** Number of the run's newest event. Set it after {@link RunView.foresee}, which raises `state.seq`, the default. */
+  /** Number of the run's newest event. Default: `state.seq`, which is too high after {@link RunView.foresee}. */
   readonly seq?: number | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface ComparedPart {
   readonly costMicros: number | null;
   readonly tookMs: number | null;
   readonly offered: readonly number[];
-  /** Why the alternative has no result and cannot get one anymore; otherwise null. */
+  /** Why the alternative has no result and will not get one; null if it has a result or may still get one. */
   readonly missing: string | null;
 }
 

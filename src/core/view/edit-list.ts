@@ -34,7 +34,7 @@ export interface EditList {
   readonly captions: readonly EditCaption[];
 }
 
-/** Returns an edit list for each downloaded result, films first, and one for each returned list as a whole. */
+/** Returns an edit list for each downloaded result, films first, then one for each returned list of several results. */
 export function editLists(state: RunState): readonly EditList[] {
   const returned = returnedReferences(state.planned.plan.returns).filter(
     ({ ref }) => ref.as !== "value" && clipOf(state, ref) !== null,
@@ -218,7 +218,10 @@ interface Captioned {
   readonly captions: readonly EditCaption[];
 }
 
-/** Returns a function's own captions and those of its input films. Films whose start time is unknown are left out. */
+/**
+ * Returns the captions in a function's result, followed by those of its input films. Leaves out films whose start time
+ * is unknown.
+ */
 function captionsOf(
   value: unknown,
   { films, seconds }: { readonly films: readonly Captioned[]; readonly seconds: number | null },

@@ -138,7 +138,7 @@ export interface Refused {
   /** Path of the step that checked the outputs. */
   readonly step: string;
   readonly reason: string;
-  /** The rejected outputs. An upload's file is output 0. */
+  /** The rejected outputs. The file of an upload step counts as its output 0. */
   readonly shows: readonly Chosen[];
 }
 

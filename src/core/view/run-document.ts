@@ -103,7 +103,7 @@ export function returned(state: RunState, form: ReturnedForms): RunDocument["out
   return map(state.planned.plan.returns) as RunDocument["outputs"];
 }
 
-/** Returns the fields of an output that the operator and callers both get. */
+/** Returns the fields of an output that are shown to both the operator and callers. */
 export function sharedOutput(state: RunState, step: string, output: OutputState) {
   const { index, contentType, width, height, durationMs } = output;
   const file = placedFile(state, step, index)?.file ?? null;

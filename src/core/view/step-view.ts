@@ -74,7 +74,7 @@ export interface StepView {
   readonly quote: AttemptView["quote"];
   /** Total cost of the attempts, in micro-dollars; null while no cost is known. */
   readonly costMicros: number | null;
-  /** Money reserved for attempts that have no bill yet. */
+  /** Money reserved for attempts that have not been billed yet. */
   readonly heldMicros: number;
   readonly outputs: readonly OutputState[];
   readonly value: Json;

@@ -22,7 +22,7 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** Maximum number of seconds by which the end of a line moves to reach a pause. */
+/** The farthest that the end of a line is moved to reach a pause, in seconds. */
 const PAUSE_WORTH = 1.2;
 
 /** Estimates the end of each line from the line's length, and moves it to a nearby pause. */

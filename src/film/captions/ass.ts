@@ -53,7 +53,7 @@ interface Line extends LetterStyle {
   readonly margins?: readonly [number, number, number];
 }
 
-/** Lets libass choose the text direction by the first letter. */
+/** Value of a style's `Encoding` field that makes libass choose the text direction by the first letter. */
 const BY_ITS_LETTERS = -1;
 
 export function styleLine(name: string, line: Line): string {

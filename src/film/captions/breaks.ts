@@ -6,7 +6,7 @@ export interface Piece {
 
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Characters that must not start a line (closing, lengthening or repeating ones), and those that must not end one. */
+/** Characters that must not start a line, such as closing brackets and small kana, and those that must not end one. */
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 

@@ -11,7 +11,7 @@ export interface Cue extends Span {
 }
 
 interface CueLimits {
-  /** Maximum width of a line, in average letter widths. A cue has up to two lines. */
+  /** Maximum width of a line, in average letter widths. */
   readonly letters: number;
 }
 

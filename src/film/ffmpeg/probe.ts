@@ -31,7 +31,7 @@ export interface Probed {
   readonly path: string;
   /** Duration of the video or, without video, of the audio. 0 for a still image. */
   readonly seconds: number;
-  /** Time at which playback starts, in seconds on the file's own clock. */
+  /** Timestamp in the file at which playback starts, in seconds. */
   readonly begins: number;
   /** True for formats that do not state how long the last frame lasts. */
   readonly isOpenEnded: boolean;
@@ -82,7 +82,7 @@ const SHOWN =
 interface ProbeOptions {
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** False for a file that ffmpeg has just written here, whose duration is not limited. Default true. */
+  /** True to limit the file's duration; false for a file that ffmpeg has just written here. Default true. */
   readonly isForeign?: boolean;
 }
 
@@ -196,7 +196,7 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   };
 }
 
-/** Formats for which ffprobe guesses the duration or returns only that of the last recording in the file. */
+/** Formats for which ffprobe guesses the duration or counts only the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
 /** Maximum difference, in seconds, between measured and stated duration that is attributed to encoder padding. */
 const MOST_GUESSED_OFF = 0.1;

@@ -53,7 +53,7 @@ export type Need = keyof typeof SPECIAL;
 const asked = new Map<string, Requirement>();
 
 /**
- * Returns a function that checks whether ffmpeg has what these needs require. Calls with the same needs return the same
+ * Returns a function that checks whether ffmpeg supports these needs. Calls with the same needs return the same
  * function, so that the check runs only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
@@ -81,7 +81,7 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
 
 const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));
 
-/** Returns a line about this machine's ffmpeg, or what is missing and how to install it. */
+/** Describes this machine's ffmpeg in one line, or says what is missing and how to install it. */
 export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
   const lacks = await ffmpegForAll();
   const ffmpeg = await findFfmpeg();

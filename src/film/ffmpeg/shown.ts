@@ -1,8 +1,8 @@
 import type { Orientation } from "../../core/kit/media-headers.ts";
 
 /**
- * Color properties of a stream, under ffprobe's names. Those that the file does not declare have the values that
- * players assume.
+ * Color properties of a stream, with values as ffprobe names them. A property that the file does not declare has the
+ * value that players assume.
  */
 export interface Colors {
   readonly matrix: string;
@@ -118,7 +118,7 @@ export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: st
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
-/** Converts RGB before scaling, because ffmpeg uses a different matrix if it scales and converts in one step. */
+/** Filter that converts RGB to BT.709. It must not scale as well, because ffmpeg would then use a different matrix. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";

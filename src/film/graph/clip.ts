@@ -25,7 +25,10 @@ export interface Clip extends Probed {
 const MOST_FPS = 120;
 /** Maximum duration of one frame, as a fraction of the maximum duration of the file. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** A file is incomplete if the duration in its header exceeds that of its frames by more than this many seconds. */
+/**
+ * Maximum number of seconds by which the duration in a file's header may exceed that of its frames. If it exceeds it by
+ * more, the file is incomplete.
+ */
 const MOST_APART = 0.5;
 
 /** Reads all packets of a clip without decoding them. @throws FilmError if the clip is incomplete or too long */
@@ -73,7 +76,7 @@ export async function openLasting(
 const looking = new PQueue({ concurrency: 4 });
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Time limit for examining one file, in milliseconds. It is short because other files are waiting. */
+/** Time limit for examining one file, in milliseconds. It is short so that other files do not have to wait long. */
 const LOOK_MS = 10_000;
 
 type Looked = Ends | { readonly fault: string };

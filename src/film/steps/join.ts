@@ -34,7 +34,7 @@ import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.
 
 /** Options for `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
-  /** Size of the film. Default: the first clip's size, or only its shorter side if `format` is set. */
+  /** Size of the film. Default: the first clip's size or, if `format` is set, a frame with the same shorter side. */
   readonly size?: Size;
   /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a resolution such as `1080p`. */
   readonly format?: Format;

@@ -227,7 +227,7 @@ interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
   readonly at: number;
-  /** Level in decibels. */
+  /** Gain in decibels. */
   readonly volume: number;
 }
 
@@ -314,8 +314,8 @@ async function measureLoudness(path: string, name: string, signal?: AbortSignal)
 const CEILING = -1.5;
 
 /**
- * Returns a filter that changes the loudness by a constant gain. ffmpeg's `loudnorm` would vary the gain of short
- * audio.
+ * Returns a filter that changes the loudness by a constant gain, unlike ffmpeg's `loudnorm`, which would vary the gain
+ * of short audio.
  */
 function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;

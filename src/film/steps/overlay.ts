@@ -28,7 +28,10 @@ export interface Logo {
   readonly picture: Media<"image">;
   /** Corner in which the logo is shown. Default `top-right`. */
   readonly corner?: Corner;
-  /** Width as a fraction of the film's width. Default: a quarter of the shorter side, or less for a tall logo. */
+  /**
+   * Width as a fraction of the film's width. By default, the logo is as wide as a quarter of the film's shorter side,
+   * or narrower if it is tall.
+   */
   readonly width?: number;
   /** Opacity from 0 to 1. Default 1. */
   readonly opacity?: number;

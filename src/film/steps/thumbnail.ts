@@ -8,18 +8,16 @@ import { type Fit, type Format, fitFilter, type Pixels, pixelsOf, type Size } fr
 
 /** Options for `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
-  /**
-   * When in the film the frame is taken, in seconds. Default: the most representative frame of the first ten seconds.
-   */
+  /** Time of the frame in the film, in seconds. Default: the most representative frame of the first ten seconds. */
   readonly at?: OrValue<number>;
   /** Size of the image. Default: the film's size. */
   readonly size?: Size;
   /**
-   * Aspect ratio of the image. Default: that of the film or of `size`; 16:9 if `size` is only a resolution such as
-   * `720p`.
+   * Aspect ratio of the image. Default: that of `size`, or 16:9 if `size` is a resolution such as `720p`. Without
+   * `size`, that of the film.
    */
   readonly format?: Format;
-  /** How the frame fills an image with a different aspect ratio. Default `crop`. */
+  /** How to fit the frame into an image with a different aspect ratio. Default `crop`. */
   readonly fit?: Fit;
 }
 

@@ -46,7 +46,7 @@ export interface RestateEndpointOptions {
 }
 
 /**
- * Number of calls that a connection accepts beyond the available slots. With a small number, Restate opens connections
+ * Number of calls that a connection accepts beyond the available slots. A small number makes Restate open connections
  * to other workers sooner.
  */
 const MORE_STREAMS = 4;

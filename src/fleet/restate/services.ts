@@ -36,7 +36,7 @@ interface Turn {
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
-/** Makes Restate retry a call indefinitely. Otherwise, later wake-ups of the run would wait forever. */
+/** Retry policy: Restate retries a call indefinitely. If it gave up, later wake-ups of the run would wait forever. */
 const AGAIN = {
   initialInterval: 250,
   exponentiationFactor: 2,
@@ -44,10 +44,7 @@ const AGAIN = {
   maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
-/**
- * Options that all services share. Restate deletes all data of a completed call, including the idempotency keys that
- * Restate itself adds to external calls.
- */
+/** Options for all services. With retention 0, Restate keeps no data of completed calls, not even idempotency keys. */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {

@@ -21,8 +21,8 @@ export class Counter {
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();
 
   /**
-   * `starts` reports the counter as 0 before its first increase, which Prometheus would otherwise miss. Use it only for
-   * counters without labels.
+   * With `starts`, the counter is reported as 0 at once, because Prometheus would otherwise miss its first increase.
+   * Use it only for counters without labels.
    */
   constructor(name: string, help: string, { starts = false } = {}) {
     this.family = { name, help, type: "counter" };

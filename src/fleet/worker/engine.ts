@@ -6,7 +6,7 @@ import type { LocalWork } from "../../core/engine/index.ts";
  * failed work, and reassigns the work of dead processes. The journal, not the engine, determines what a run does next.
  */
 export interface Engine {
-  /** True if the engine's queue is lost when this process dies. A later process finds the work in the journal. */
+  /** True if the queue exists only in this process. If the process dies, a later one finds the work in the journal. */
   readonly isOfProcess?: true;
   /**
    * Schedules a slice of the run, immediately or at the given time. In a slice, a worker does everything that is due.
@@ -15,8 +15,8 @@ export interface Engine {
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /**
-   * Schedules local work, which any process may perform. Does nothing if the work is already scheduled. Work with the
-   * lowest `place` goes first.
+   * Schedules a call to a local function, which any process may execute. Does nothing if the call is already scheduled.
+   * Calls with the lowest `place` go first.
    */
   delegate(work: LocalWork): Promise<void>;
   /**
@@ -33,7 +33,7 @@ export interface Engine {
 
 /** When to wake a run, and how urgently. */
 export interface WakeOptions {
-  /** When the wake is due, in epoch milliseconds. Default: immediately. */
+  /** When to wake the run, in epoch milliseconds. Default: immediately. */
   readonly at?: number | undefined;
   /** Priority among the wakes that are due. Higher values go first. Default 0. */
   readonly priority?: number | undefined;

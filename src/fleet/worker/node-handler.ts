@@ -22,8 +22,8 @@ const HANG_UP_AFTER_MS = 1_000;
 
 /**
  * Adapts a Fetch-style handler to Node's server. Responses can be streamed and can contain any bytes. A request's body
- * is read only if the handler reads it. It may take at most 10 s and have at most 16 MiB. If all bodies together exceed
- * 64 MiB, the oldest body of the sender with the most bytes is refused with 503.
+ * is read only if the handler reads it, for at most 10 s and up to 16 MiB. If all bodies together exceed 64 MiB, the
+ * oldest body of the sender with the most bytes is refused with 503.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,

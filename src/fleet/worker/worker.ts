@@ -47,9 +47,7 @@ export interface Worker {
    * process.
    */
   isIdle(): boolean;
-  /**
-   * Returns the runs whose last slice failed and the runs that this process cannot execute. The worker retries both.
-   */
+  /** Returns the runs whose last slice failed or that this process cannot execute. The worker retries them. */
   failed(): readonly string[];
   /**
    * Stops taking work and ends slices and local functions gracefully. Resolves once they have ended, or after

@@ -42,8 +42,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
 }
 
 /**
- * Composes the answer to a chat request. `black` lists the images that are black, by their 1-based positions in the
- * request.
+ * Composes the answer to a chat request. `black` contains the positions of the request's black images, counted from 1.
  * @throws Refusal 400
  */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {

@@ -8,7 +8,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Writes the frames of a stream. Call the methods in the order of their declaration. */
+/** Writes the frames of a stream. Call the methods in the order in which they are declared. */
 export interface FrameWriter {
   first(): readonly string[];
   token(token: AnswerToken): readonly string[];

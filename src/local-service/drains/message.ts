@@ -65,7 +65,7 @@ function keyValue(field: number, name: string, value: unknown): Buffer {
   return messageField(field, stringField(1, name), messageField(2, anyValue(value)));
 }
 
-/** Returns an event's fields, with the brand as a prefix of their names. */
+/** Returns an event's fields, with their names prefixed with the brand. */
 function brandedFields(row: DrainEventRow, brand: string): readonly (readonly [string, unknown])[] {
   const { seq, jobId: job_id, model, event, source } = row;
   const data = row.data === "{}" ? {} : { data: JSON.parse(row.data) };

@@ -77,7 +77,7 @@ interface MediaReference {
   /** Path of the reference in the request, such as `input.images[0]`. */
   readonly field: string;
   readonly topField: string;
-  /** The URL of an upload, or the id of an asset. */
+  /** What is referenced: an upload by its URL, or an asset by its id. */
   readonly to: { readonly url: string } | { readonly assetId: string };
   readonly rules: MediaRules;
 }

@@ -47,7 +47,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Creates the key, or replaces its secret if it exists. Call this inside a transaction. */
+/** Creates the key or, if it exists, replaces its secret. Call this inside a transaction. */
 function ensureKey(store: Store, { keyId, workspaceId, ownerId, ...key }: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(workspaceId);

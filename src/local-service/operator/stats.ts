@@ -1,7 +1,7 @@
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** Amounts of a workspace's wallet. `balance` is in dollars, and all other amounts are in micro-dollars. */
+/** The state of a workspace's wallet. `balance` is in dollars, and all other amounts are in micro-dollars. */
 export interface WalletStats {
   readonly workspace_id: string;
   readonly balance: number;

@@ -177,7 +177,7 @@ export interface Outbound {
   /** Sends a request. Never rejects; resolves to null if the service closes before the response arrives. */
   post(url: string, message: Message): Promise<Outcome | null>;
   during<T>(work: Promise<T>): Promise<T>;
-  /** Waits until no request is in flight. Stops waiting if new requests keep starting. */
+  /** Waits until no request is in flight, but gives up if new requests keep starting. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export class Cleaner {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
-  /** Learns the handle of an upload, which is then replaced with `mark` in all bodies. Returns the handle's hash. */
+  /** Registers the handle of an upload, so that all bodies contain `mark` instead. Returns the handle's hash. */
   learnUpload(handle: string, mark: string): string {
     const hash = hashOf(handle);
     if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);

@@ -4,8 +4,8 @@ import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
 export const RECORDING_VERSION = 1;
 /**
- * Name of the file that contains a recording. Its media are in the folder {@link RECORDED_MEDIA} beside it, named by
- * their hashes.
+ * Name of the file that contains a recording. The recorded media are in the folder {@link RECORDED_MEDIA} next to it,
+ * named by their hashes.
  */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
@@ -83,8 +83,8 @@ const MOST_DEPTH = 100;
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
 /**
- * Maximum number of characters in which to search for `INLINE_MEDIA`. On megabytes of text, the regular expression
- * would overflow the stack.
+ * Number of characters at the start of a text that are searched for `INLINE_MEDIA`. On megabytes of text, the regular
+ * expression would overflow the stack.
  */
 const MOST_BEFORE_DATA = 200;
 

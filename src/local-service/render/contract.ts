@@ -84,7 +84,7 @@ export type ProbeResult =
 /**
  * - `RENDER_ABORTED`: the caller's signal or `close()` stopped the work.
  * - `RENDER_INPUT`: a media input cannot be decoded, or nothing can be rendered from the input.
- * - `RENDER_WORKER_LOST`: the worker thread died (for example out of memory); the next request gets a new one.
+ * - `RENDER_WORKER_LOST`: the worker thread died (for example, it ran out of memory); the next request gets a new one.
  * - `RENDER_FAILED`: any other error, which is a defect in the renderer.
  */
 export type RenderErrorCode = "RENDER_ABORTED" | "RENDER_INPUT" | "RENDER_WORKER_LOST" | "RENDER_FAILED";

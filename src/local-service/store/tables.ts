@@ -161,10 +161,7 @@ export function countJobs(db: Statements) {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/**
- * Query for a workspace's transactions, newest first. At equal times, refunds count as the newest and funds as the
- * oldest.
- */
+/** Query for a workspace's transactions, newest first. At equal times: refunds, then usage, then funds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs

@@ -77,7 +77,7 @@ export interface DeliveryAttempts {
 }
 
 export interface DeliveryState extends DeliveryAttempts {
-  /** Null until the job has ended. */
+  /** The event to deliver. Null until the job has ended. */
   readonly event: DeliveryEvent | null;
   /**
    * Number of failed attempts since the last redelivery was requested. It determines the delay before the next attempt.
@@ -117,7 +117,7 @@ export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** Ends an attempt. If the destination is forbidden, no further attempts are made. */
+/** Returns the delivery after an attempt. If the destination is forbidden, no further attempts are made. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };

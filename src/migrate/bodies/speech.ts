@@ -75,8 +75,8 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
 }
 
 /**
- * Fills in the voice if the model accepts one. A v2 voice is replaced by the step that clones it or by its entry in the
- * option `map`; a v3 voice id is kept. Otherwise, a person must choose a voice.
+ * Fills in the voice if the model accepts one: the voice that a migrated step clones, the entry for it in the option
+ * `map`, or a v3 voice id as given. Otherwise, a person must choose a voice.
  */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;

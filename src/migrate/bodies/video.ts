@@ -186,7 +186,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "video to start from");
 }
 
-/** Sets the audio input: first the speech generated for the video, then the audio that the body specifies. */
+/** Sets the audio input to the speech generated for the video, followed by the audio that the body specifies. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");

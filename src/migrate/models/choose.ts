@@ -176,8 +176,8 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
 }
 
 /**
- * Returns the quality level that shares the most words with `words`; null if none shares any. Only levels whose words
- * are all part of the requested model's name are considered.
+ * Returns the quality level that shares the most words with `words`; null if none shares any. Ignores levels with words
+ * that the requested model's name lacks.
  */
 function levelNamed(
   qualities: readonly string[],

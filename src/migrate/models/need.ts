@@ -52,7 +52,7 @@ export interface Need {
   readonly must: readonly Slot[];
   /** Optional slots. Models that accept more of them are preferred. */
   readonly also: readonly Slot[];
-  /** True if any model with the required slots meets this need, except an upscaler. Set for fallbacks. */
+  /** True for a fallback need, which any model with the required slots meets unless it is an upscaler. */
   readonly isLoose?: true;
 }
 

@@ -24,7 +24,7 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Matches the field's pattern. Null if there is no pattern, or if matching may take exponential time. */
+  /** Matcher for the field's pattern. Null if there is no pattern, or if matching may take exponential time. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;

@@ -11,7 +11,7 @@ import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from
 export interface VerifyOptions {
   /** The pipeline that the generated source exports. */
   readonly pipeline: Pipeline;
-  /** A value for every input of the pipeline. */
+  /** The pipeline's input, with a value for every field. */
   readonly input: unknown;
   /** Folder for the run's output files. */
   readonly outDir: string;

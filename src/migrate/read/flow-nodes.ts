@@ -107,8 +107,8 @@ const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
 /**
- * Finds the names under which a node stores its results, as in `saveAs: "image_asset_id"` or `outputs: {
- * image_asset_id: "$.id" }`.
+ * Finds the names under which a node stores its results, as in `saveAs: "image_asset_id"` or
+ * `outputs: { image_asset_id: "$.id" }`.
  */
 function givenNames(node: JsonRecord): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];

@@ -104,7 +104,7 @@ function badLine(bytes: Buffer): number {
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** Keys of the media, prompts, shots and voices that may be left out. */
+  /** Keys of the media, prompts, shots and voices that the user agreed to leave out. */
   readonly leaveOut: readonly string[];
 }
 

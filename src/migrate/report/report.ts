@@ -32,7 +32,7 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** Returns a key for a field that is lost. It ignores list indexes, so the same field of several items counts once. */
+/** Returns a key for a lost field. It contains no list indexes, so that the same field of several items counts once. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
@@ -107,7 +107,7 @@ export interface Decision {
   readonly question: string;
   /** Possible answers. The pipeline currently uses the first. */
   readonly choices: readonly string[];
-  /** Key of the answer in the decisions file. Null if the decision can be made only in the source. */
+  /** Identifies the answer in the decisions file. Null if the decision can be made only in the source. */
   readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
 }
 
@@ -127,7 +127,7 @@ export interface MigratedStep {
   readonly name: string;
   readonly model: string;
   readonly yields: "image" | "video" | "audio" | "voice";
-  /** Number of the v2 body that the step replaces. */
+  /** Position of the v2 body that the step replaces, counted from 1. */
   readonly body: number;
 }
 
@@ -158,8 +158,8 @@ export interface StepPriceReport {
   /** Price in US dollars as a decimal string. Null if the service cannot quote the step in advance. */
   readonly cost: string | null;
   /**
-   * How the price was determined. `quoted`: for this input. `provisional`: with placeholders for media that do not
-   * exist yet. `unquotable`: there is no price in advance.
+   * How the price was determined. `quoted`: the service priced this input. `provisional`: the service priced the input
+   * with placeholders for media that do not exist yet. `unquotable`: there is no price in advance.
    */
   readonly basis: string;
   readonly why: string | null;

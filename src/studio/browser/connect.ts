@@ -11,7 +11,10 @@ interface KeyStorage {
 export interface ConnectOptions {
   /** Headers such as `{ Authorization: "Bearer …" }`, or a function called for each request. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Where keys of runs are stored, so that `kept` can find them. Null stores nothing. Default: `sessionStorage`. */
+  /**
+   * Where the keys of started runs are stored, so that `kept` can find the runs. Null stores nothing. Default:
+   * `sessionStorage`.
+   */
   readonly storage?: KeyStorage | null;
 }
 

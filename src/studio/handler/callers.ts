@@ -81,7 +81,7 @@ export function documentOf(
   });
 }
 
-/** How often a file's address changes. Each address is valid for at least this long. A change restarts players. */
+/** Interval at which a file's address changes. It is long because each change restarts playback. */
 const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {

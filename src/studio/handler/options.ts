@@ -66,7 +66,7 @@ export interface HandlerOptions {
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
   /**
-   * Private origins that URLs in inputs may use in addition to public ones, like the option `inside` of
+   * Private origins, in addition to public ones, that URLs in inputs may refer to. See the option `inside` of
    * `openShowrunner`. Default: none.
    */
   readonly inside?: readonly string[] | undefined;
@@ -77,8 +77,8 @@ export interface HandlerOptions {
   /** Engine that executes the runs, such as the pg-boss engine. Default: this process executes them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Receives errors whose details callers do not see, except failures of a run, which are in the journal. Callers get
-   * the `reference`, which they can quote when they report the error. Default: errors are written to stderr.
+   * Called with errors whose details are hidden from callers, except failures of a run, which are in the journal.
+   * Callers get the `reference` to quote when they report the error. Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }

@@ -60,7 +60,7 @@ async function decideOn(call: Call): Promise<CallerDocument> {
   const { context, caller } = call;
   const row = await ownRun(call);
   if (caller.mayDecide === false)
-    throw new Refusal(403, "READ_ONLY", "You are not allowed to make decisions; ask someone who is.");
+    throw new Refusal(403, "READ_ONLY", "You do not have permission to approve or reject steps; ask someone who does.");
   const body = await jsonBody(call);
   const step = textField(body, "step");
   const { approve } = body;

@@ -40,7 +40,9 @@ export interface SentBytes {
 /** What needs a file: a request, a quote that expires at `until` (in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the marker of a removal in progress. Storing the same file again waits until the marker is gone. */
+/**
+ * Name prefix of files that mark a removal in progress. Until the marker is gone, storing the same file again waits.
+ */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -49,7 +51,10 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed, in epoch milliseconds. Null if it was not, or if the media store cannot have a copy. */
+  /**
+   * When the file was removed, in epoch milliseconds. Null if the file still exists, or if it cannot have been copied
+   * to the media store.
+   */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
@@ -220,8 +225,8 @@ export class SentFiles {
   }
 
   /**
-   * Updates the file's share of its owner's storage limit. Updates run one at a time, so that the last one counts all
-   * earlier changes.
+   * Updates how much of its owner's storage limit a file uses. Updates run one at a time, so that the last one reflects
+   * all earlier changes.
    */
   #count(owner: string, sha256: string): Promise<void> {
     return inTurn(this.#counts, "all files", () => this.#countNow(owner, sha256));

@@ -61,7 +61,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Returns the id of an invalid message. Ignores the id of a response, because this server chose it. */
+/** Returns the id that the client gave an invalid message. Undefined for a response, whose id this server chose. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

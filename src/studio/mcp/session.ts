@@ -150,7 +150,7 @@ export class AgentSession {
     });
   }
 
-  /** Throws if the decision would make a run exceed the limits that apply when a run is started. */
+  /** Throws if the decision would make a run exceed the server's budget or its limit per run. */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -229,7 +229,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Continues an existing run. Throws if its pipeline or input differs. */
+  /** Continues an existing run. Throws if the run has a different pipeline or input. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);

@@ -4,7 +4,10 @@ import type { QuoteDocument } from "../../core/view/index.ts";
 import type { Json, Quote, Showrunner } from "../../index.ts";
 import { optionalPosition, optionalText } from "./bodies.ts";
 
-/** Formats a quote for callers. The quote must have an id. `leftMicros` is null without an overall budget. */
+/**
+ * Formats a quote for callers. The quote must have an id. `leftMicros` is what is left of the overall budget, or null
+ * if there is none.
+ */
 export function quoteDocument(quote: Quote, leftMicros: number | null): QuoteDocument {
   const { min, max } = quote.totalMicros;
   return {

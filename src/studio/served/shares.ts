@@ -10,8 +10,8 @@ interface Limits {
 }
 
 /**
- * Divides a limited amount among owners. An owner that already has a share gets more only if the amount left for others
- * is then at least as large as the owner's new total.
+ * Divides a limited amount among owners. An owner that already has a share gets more only if this leaves at least as
+ * much for others as the owner then has in total.
  */
 export class Shares {
   readonly #limits: Limits;
@@ -39,7 +39,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Reserves an amount of 1. The first call at least `lentMs` milliseconds later frees it. */
+  /** Reserves an amount of 1 for at least `lentMs` milliseconds. Later calls release expired reservations. */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -66,9 +66,7 @@ describe("a run goes on when the client has gone", () => {
     await one.call("run_pipeline", kite);
     writeFileSync(join(folder, "poster.ts"), 'throw new Error("not what was looked at");');
     await one.client.close();
-    expect(one.stderr()).toContain(
-      "continues only while this process is running, because its pipeline file has changed",
-    );
+    expect(one.stderr()).toContain("continues only while this process runs, because its pipeline file has changed");
     expect(await status(one.cwd, "agent-kite")).toBe("interrupted");
   });
 

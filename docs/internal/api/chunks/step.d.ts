@@ -8,7 +8,7 @@ type Yield = FileKind | "voice" | "value";
 type Reference = {
   readonly $ref: {
     readonly step: string;
-    readonly as: "asset" | "voice" | "upload" | "value"; 
+    readonly as: "asset" | "voice" | "upload" | "value";
     readonly output: number | "all" | "chosen";
     readonly kind?: FileKind; 
     readonly at?: readonly (string | number)[];

@@ -133,7 +133,7 @@ export interface DrainSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether events are posted. Default: true. */
   readonly enabled?: boolean | undefined;
-  /** Maximum number of events per post, 1 to 5,000. Default: 1,000. */
+  /** Maximum number of events per request, 1 to 5,000. Default: 1,000. */
   readonly batchSize?: number | undefined;
 }
 

@@ -104,7 +104,7 @@ export type FollowStrategyName = "stream" | "poll" | "webhook";
 export type FollowEvent =
   | { readonly type: "status"; readonly status: JobStatusView }
   | { readonly type: "log"; readonly log: LogEvent }
-  /** The strategy `auto` fell back to another strategy, because the previous one did not work. */
+  /** The `auto` strategy switched to another one, because the previous one did not work. */
   | {
       readonly type: "switched";
       readonly from: FollowStrategyName;
@@ -120,8 +120,8 @@ export type FollowEvent =
 /** Options for `follow`. */
 export interface FollowOptions {
   /**
-   * How to detect the end of the job. Default: `auto`, which waits for webhooks if they are expected. Otherwise, it
-   * reads a stream and, if that fails, polls.
+   * How to detect the end of the job. Default: `auto`, which waits for webhooks if they are expected, and otherwise
+   * reads a stream or, if that fails, polls.
    */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Stops following the job. The job itself continues. */

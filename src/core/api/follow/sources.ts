@@ -73,8 +73,8 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
 }
 
 /**
- * Base of the delay between a webhook and the next read of the job. The delay doubles each time the service still
- * reports the job as open.
+ * Base in milliseconds of the delay between a webhook and the next read of the job. The delay doubles each time the
+ * service still reports the job as open.
  */
 const lagMs = 1_000;
 
@@ -120,7 +120,7 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** Milliseconds after a job's estimated end at which to poll it. Jobs usually end slightly later than estimated. */
+/** How long after a job's estimated end to poll it, in milliseconds. Jobs usually end slightly later than estimated. */
 const marginMs = 500;
 const firstDelayMs = 3_000;
 /**

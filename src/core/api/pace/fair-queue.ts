@@ -90,7 +90,7 @@ interface Flow<T> {
   readonly key: string;
   readonly line: Line<T>;
   weight: number;
-  /** Number of turns taken, divided by the weight. The flow with the lowest number is next. */
+  /** Turns taken, divided by the weight. The flow with the lowest value goes next. */
   had: number;
   readonly order: number;
 }

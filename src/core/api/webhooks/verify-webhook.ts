@@ -32,8 +32,8 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns the brand in the only header named `x-<brand><ending>`; null if there are several or none. If `given` is set,
- * only that brand's header counts.
+ * Finds the header named `x-<brand><ending>` and returns its brand; null if there are several or none. If `given` is
+ * set, only that brand's header counts.
  */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;

@@ -181,7 +181,7 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** Translates a pattern to the linear-time engine's syntax; null for syntax that the engine lacks. */
+/** Translates a pattern to the linear-time engine's syntax. Returns null if the engine does not support the pattern. */
 function translate(pattern: string): string | null {
   const created: string[] = [];
   let inClass = false;

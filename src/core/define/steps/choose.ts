@@ -72,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** Returns the `onFailure` field of a choice; none if the policy is a quorum, which a choice cannot have. */
+/** Returns the `onFailure` field for a choice. Omits it if the policy is a quorum, which a choice cannot have. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -132,7 +132,7 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
     bad(`the ${word} adds steps with the outer builder; use the builder that it receives: (b) => b.job(…)`);
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
-  if (!isOwn) bad(`the ${word} must return the handle of one result of a step added inside the ${word}`);
+  if (!isOwn) bad(`the ${word} must return the handle of one result, from a step that was added inside the ${word}`);
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };
@@ -153,7 +153,7 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
 /** The kinds of the compared results. `unknown` is included only if no kind is known. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
-/** The handle of the chosen result, or an error message as a type if the results are of several kinds. */
+/** The handle of the chosen result. If the results are of several kinds, this type is an error message instead. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
     ? "all options in a comparison must produce the same kind of result"

@@ -7,7 +7,7 @@ import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
-  /** Maximum number of steps that the function may add for a value. If it adds more, the expansion fails. */
+  /** Maximum number of steps that the function may add. If it adds more, the expansion fails. */
   readonly maxSteps: number;
   /**
    * Maximum total cost of the added steps, in US dollars as a decimal string. Default: the rest of the run's budget.
@@ -22,7 +22,7 @@ export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   readonly yields?: Sayable<Y> | undefined;
 }
 
-/** The kinds that `yields` may declare. All kinds if a step's model is untyped. */
+/** The kinds that `yields` may declare. If a step's model is untyped, it may declare any kind. */
 type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 
 type One<R> = R extends readonly (infer E)[] ? E : R;
@@ -45,8 +45,8 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
 /** The `expand` method. `M` is the type of the builder's methods. */
 export interface ExpandMethod<M> {
   /**
-   * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`. All of them are
-   * planned, priced and journaled before the first step begins. The handle stands for the list that the function
+   * Adds steps that depend on a value. Once the value exists, `steps` is called and adds the steps `<name>/…`. All of
+   * them are planned, priced and journaled before the first one begins. The handle stands for the list that `steps`
    * returns.
    */
   <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(

@@ -64,8 +64,8 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
    */
   readonly maxCost: string;
   /**
-   * Returns the cost of this input in US dollars, at most `maxCost`. Called once, when the plan is made. Default: the
-   * price is `maxCost`.
+   * Returns the cost of this input in US dollars, at most `maxCost`. Called once, when the plan is made. Default:
+   * `maxCost`.
    */
   readonly price?: ((input: I) => string) | undefined;
   /**

@@ -38,7 +38,7 @@ export interface JobOptions<M extends ModelOrId = never>
 
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
-/** Makes TypeScript infer which options are given before it infers the type of `accept`. Rejects unknown options. */
+/** Infers which options are given, because they determine the type of the handle. Rejects unknown options. */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {
@@ -187,13 +187,13 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   /** Checks whether this machine has what the inspector needs, before anything is paid for. */
   readonly requires?: Requirement | undefined;
   /**
-   * Adds steps that inspect the output. The inspector function is then not called. Use this for inspections that cost
+   * Adds steps that inspect the output, instead of calling the inspector function. Use this for inspections that cost
    * money.
    */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
-/** The builder's methods that an inspection needs. */
+/** The builder methods for adding the steps of an inspection. */
 export interface InspectingSteps {
   readonly task: TaskMethod;
   readonly chat: ChatMethod;

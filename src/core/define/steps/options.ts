@@ -18,7 +18,10 @@ export interface StepOptions {
 
 /** Options for a step that can fail. */
 export interface WorkOptions extends StepOptions {
-  /** Maximum number of attempts. Default 1. In addition, a paid step is retried after temporary failures that cost nothing. */
+  /**
+   * Maximum number of attempts. Default 1. A paid step's retries after temporary failures that cost nothing do not
+   * count.
+   */
   readonly attempts?: number | undefined;
   /**
    * What happens if this step fails: `continue` skips the steps that use it, and `failFast` stops the run. `quorum(n)`
@@ -27,17 +30,17 @@ export interface WorkOptions extends StepOptions {
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false` runs the step, and the steps that it needs, even if no requested result can use it anymore. Default: the
-   * pipeline's setting.
+   * Whether to skip this step if no requested result can use it anymore. If `false`, the steps that it needs run too.
+   * Default: the pipeline's setting.
    */
   readonly prune?: boolean | undefined;
 }
 
 export interface MediaOptions {
   /**
-   * Expected duration of the step's output in milliseconds, if the plan cannot know it. The plan checks it against the
-   * limits of the models that use the output, and calculates prices with it. Default: the duration in the input, or an
-   * estimate from the length of the text.
+   * Expected duration of the step's output in milliseconds, if the plan cannot determine it. Used to check the limits
+   * of the models that use the output, and to calculate prices. Default: the duration in the input, or an estimate from
+   * the length of the text.
    */
   readonly expect?: { readonly durationMs: number } | undefined;
 }

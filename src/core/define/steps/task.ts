@@ -60,7 +60,7 @@ export interface TaskMethod {
   ): TaskHandle<ValueOf<R>, F>;
 }
 
-/** The type of a function's result as JSON. Null if the function returns nothing. */
+/** The type of the value that a function returns or resolves to. Null if it returns nothing. */
 export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
 
 const KINDS: readonly FileKind[] = ["image", "video", "audio", "text"];

@@ -35,9 +35,9 @@ interface UploadOptions extends StepOptions {
 
 export interface UploadMethod {
   /**
-   * Adds a file for jobs and tasks, free of charge. It is sent to the service once a job needs it. The file is a path, a
-   * `{ path, kind }` from a `file()` field of the input, bytes, or a URL that this machine fetches. The handle fits
-   * wherever an input accepts media of its kind.
+   * Adds a file for jobs and tasks, free of charge. It is sent to the service once a job needs it. The file can be a
+   * path, a `{ path, kind }` from a `file()` field of the input, bytes, or a URL that this machine fetches. The handle
+   * can be used wherever an input accepts media of this kind.
    */
   <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
 }

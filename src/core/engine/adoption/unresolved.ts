@@ -28,8 +28,8 @@ export async function checkAdoption(
 }
 
 /**
- * Margin added to both ends of a send window. Requests can be slow, and the service's clock is known only to the
- * nearest second.
+ * Margin before and after the period in which a request may have been sent. It covers slow requests and the inaccuracy
+ * of the service's clock, which is known only to the nearest second.
  */
 const MARGIN_MS = 10 * 60_000;
 

@@ -194,7 +194,7 @@ class Bulk {
     }
   }
 
-  /** If a run exceeds its quote, raises the forecast of the other rows by the same factor. */
+  /** Updates the largest factor by which a run has exceeded its quote. The forecasts of other rows are raised by it. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }

@@ -78,7 +78,7 @@ export interface Drift extends PlanDiff, RerunQuote {
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
   /**
-   * True to accept a run that belongs to another account. The service's catalog and prices then apply to the run.
+   * Whether to accept a run that belongs to another account. If so, this service's catalog and prices apply to it.
    * Default: false.
    */
   readonly anyAccount?: boolean | undefined;
@@ -234,7 +234,7 @@ function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
 }
 
-/** True if both plans have the same steps and return the same results; policies may differ. */
+/** True if both plans have the same steps and return the same results. Ignores policies such as `maxCost`. */
 export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
   const { changed, added, removed, renamed } = diff;
   const steps = changed.length + added.length + removed.length + renamed.length;
@@ -271,8 +271,8 @@ function said(what: string, paths: readonly string[]): string | null {
 }
 
 /**
- * Reports steps whose names belong to other steps of the run. Names must not be reused, because idempotency keys and
- * bills identify a job by its step name.
+ * Reports steps whose names were already used for other steps of the run. Names must not be reused, because idempotency
+ * keys and bills identify a job by its step name.
  */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];

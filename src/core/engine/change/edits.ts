@@ -51,7 +51,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Combines new edits with the run's earlier edits, and applies text replacements to the earlier ones. */
+/** Combines new edits with the run's earlier edits, after applying text replacements to the earlier edits. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,

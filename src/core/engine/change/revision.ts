@@ -100,8 +100,9 @@ export async function replanFor(state: RunState, asked: ResumeOptions, planner: 
 }
 
 /**
- * Removes the edits if an earlier call with the same request id already applied them, and checks that both calls edit
- * the same steps. The new values may differ, because a repeated `revise` starts from input that was already edited.
+ * Returns the options without the edits if an earlier call with the same request id already applied them. Throws if the
+ * two calls edit different steps. The new values may differ, because a repeated `revise` starts from input that was
+ * already edited.
  */
 function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
   const known = requestOf(state, how);
@@ -308,7 +309,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** Throws if a choice or a condition skipped all of these steps, because a rerun would skip them again. */
+/** Throws if all of these steps were skipped by a choice or a condition and a rerun would skip them again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -347,8 +348,8 @@ interface ResolvedRerun {
 }
 
 /**
- * Returns which steps to rerun. Leaves out steps that an unfinished request already reruns, so that a repeated command
- * reruns nothing twice.
+ * Returns the requested rerun without the steps that an unfinished request already reruns, so that repeating a command
+ * does not rerun a step twice.
  */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;

@@ -16,7 +16,7 @@ export interface AttachedParts {
   resultOf(state: RunState): RunResult;
   takeOver(): Promise<RunHandle>;
   /**
-   * Returns true if a paused run should continue, because it has new limits or may wait for late requests once more.
+   * Returns true if a paused run should continue, because its limits changed or it may wait for late requests again.
    */
   continues(state: RunState): boolean;
 }
@@ -53,7 +53,7 @@ export async function follow(
   }
 }
 
-/** How long to wait for another process to take over a run after its own process has died. */
+/** How long to wait for another process to take over a run after the process that executed it has died. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /** Follows a run without executing it. Ends when the run ends or pauses, or when no process is executing it. */

@@ -41,7 +41,7 @@ export interface Surroundings {
   stopIfRequested(): boolean;
 }
 
-/** Decides repeatedly until the run needs an outside event to continue. Does not execute any commands. */
+/** Makes decisions until the run needs an outside event to continue. Does not execute any commands. */
 export function decideUntilStable(state: RunState, scheduler: Scheduler, around: Surroundings): Decided {
   const { now, notBefore, unsent, expected, asksForLate, clockOffsetMs, idempotencyWindowMs } = around;
   const events: RunEvent[] = [];

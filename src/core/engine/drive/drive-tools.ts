@@ -70,7 +70,7 @@ export interface SliceOptions {
   readonly memory: DriveMemory;
   /** True if webhooks report when jobs end, so that polling is only a fallback. */
   readonly webhooks: boolean;
-  /** Aborted when the slice has run long enough and must start nothing new. */
+  /** Aborted when the slice has run long enough. It then starts nothing new. */
   readonly end: AbortSignal;
   /** Returns true if the engine must execute the command as a separate unit of work. */
   readonly isDelegated: (command: Command) => boolean;

@@ -219,7 +219,9 @@ class Driver {
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
-  /** Reads the amounts that the limits still allow, so that fewer commits are refused and have to be decided again. */
+  /**
+   * Reads the amounts that the limits still allow. Deciding with these amounts avoids commits that would be refused.
+   */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
     // A final charge alone leaves the wallet unchanged, because the service has already deducted it.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
@@ -347,7 +349,7 @@ interface Leaving {
 }
 
 /**
- * Sends provider results that are not recorded yet to the run's inbox for the next process, because they cannot be
+ * Sends unrecorded provider results to the run's inbox, so that the next process can record them. They cannot be
  * requested again.
  */
 async function leaveToNext(leaving: Leaving, state: RunState, answers: readonly RunEvent[]): Promise<void> {
@@ -410,7 +412,7 @@ class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** Returns the inbox entries. Leaves those for which `isPending` returns true to a later call. */
+  /** Returns the inbox entries, except those for which `isPending` returns true. A later call returns these. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];

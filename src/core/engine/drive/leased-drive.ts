@@ -35,7 +35,10 @@ interface LeasedDrive {
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Returns the options for a slice, given the previous slice's memory. Default: execute the run until it is idle. */
+  /**
+   * Returns the options for a slice, given the memo that the previous slice stored. Default: execute the run until it
+   * is idle.
+   */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
   readonly tools?: DriveTools | null;
 }

@@ -68,7 +68,7 @@ export interface RunPause {
   readonly balanceMicros: number | null;
   /** When the run can continue without a person, in epoch milliseconds. Set only if the reason is `cap`. */
   readonly resumeAt: number | null;
-  /** The command-line option that raises the limit. Set only if a limit that applies to several runs was reached. */
+  /** The command-line option that raises the limit. Null unless a limit shared by several runs was reached. */
   readonly flag: string | null;
 }
 

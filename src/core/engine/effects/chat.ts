@@ -27,9 +27,9 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for a chat. It is long, because an answer that arrives later is lost and must be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** Longest wait before reading a bill, in milliseconds, that is not cut short when the run is stopped. */
+/** Waits of up to this many milliseconds before reading a bill are completed even if the run is stopped. */
 const PATIENT_MS = 4_000;
-/** Maximum wait, in milliseconds, before asking again for the bill of a job that the service does not find. */
+/** Longest wait, in milliseconds, before asking for a bill again if the service cannot find the job. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;

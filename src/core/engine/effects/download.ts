@@ -89,8 +89,8 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 
 /**
  * Handles an output that the service reports as expired or no longer lists. Records it as gone if it is reported as
- * expired and its expiry time has passed. Otherwise, the download is retried; after the last retry, one of these two
- * conditions is enough.
+ * expired and its expiry time has passed. Otherwise, the download is retried; after the last retry, either condition is
+ * enough to record it as gone.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;

@@ -115,7 +115,10 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 
 type Without = { readonly without: EffectResult };
 
-/** Prepares a request. If that fails or the run is stopped meanwhile, returns the effect's result as `without`. */
+/**
+ * Prepares a request. If that fails or the run is stopped meanwhile, returns an object with the effect's result in
+ * `without`.
+ */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
   { signal, state }: Pick<EffectContext, "signal" | "state">,

@@ -169,7 +169,10 @@ function delayOf({ dueAt }: PlannedPoll, { jobId }: { readonly jobId: string }, 
 
 type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** A job that the service reported as ended. `outcome` is `open` if the service now reports the job as in progress. */
+/**
+ * A job that the service has reported as ended. `outcome` is `open` if the service has since reported it as in
+ * progress.
+ */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;
@@ -223,8 +226,8 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
 }
 
 /**
- * Returns true if no text of the request contains the job's prompt or is contained in it. A service may report a
- * shortened prompt or insert the prompt into a template.
+ * Returns true if the job ran with a different prompt. A prompt that contains a text of the request, or is part of one,
+ * counts as the same, because a service may shorten the prompt or insert it into a template.
  */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };

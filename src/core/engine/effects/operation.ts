@@ -213,8 +213,8 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
 }
 
 /**
- * Gives up on an operation that is too old. If the run has already ended without the result, leaves the operation to
- * the next resume; otherwise, a person must resolve it.
+ * Gives up on an operation that is too old. If the run ended while the operation was in progress, the next resume
+ * handles it; otherwise, a person must resolve it.
  */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);

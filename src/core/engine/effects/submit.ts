@@ -98,8 +98,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Checks whether a request can be repeated. If the service does not respond or no longer remembers the idempotency key,
- * returns the result that ends the effect; otherwise null.
+ * Returns null if the request can be repeated. If the service does not respond or no longer remembers the idempotency
+ * key, returns the result that ends the effect.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -116,8 +116,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the latest time at which the request may be sent. Later, the service may have forgotten the idempotency key,
- * or the journal must first record that the request is sent again.
+ * Returns the latest time at which the request may be sent. After that, the service may have forgotten the idempotency
+ * key, or the journal must first record that the request is sent again.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};

@@ -23,8 +23,8 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
 }
 
 /**
- * Thrown if no valid file could be fetched for an output. `came`: the hash of an invalid file, or null if no file was
- * fetched.
+ * Thrown if no valid file could be fetched for an output. `came` is the hash of the invalid file, or null if no file
+ * was fetched.
  */
 class UnfetchedError extends Error {
   readonly came: string | null;
@@ -219,7 +219,7 @@ const SHORTEST_SEALED = 8;
 const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
-/** Replaces each secret in an operation with a marker. {@link unsealed} restores the secrets from the model. */
+/** Replaces each of the model's secrets in an operation with a marker. {@link unsealed} puts the secrets back. */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>
     secrets.reduce((rest, secret) => rest.replaceAll(secret, sealOf(secret)), text),

@@ -87,7 +87,10 @@ export function failedRequest(
   return unknownOutcome(command, plan, saidBy(error), context);
 }
 
-/** Repeats the request if its idempotency key makes that safe; otherwise records it as unanswered. */
+/**
+ * Handles a request whose outcome is unknown. Repeats the request later if its idempotency key makes that safe;
+ * otherwise records it as unanswered.
+ */
 export function unknownOutcome(
   command: ProviderRequest,
   plan: ProviderStep,
@@ -108,8 +111,8 @@ export function unsentRequest({ step, attempt, mayExist }: ProviderRequest, why:
 }
 
 /**
- * Decides from an error whether the provider may have started the work. A call's first request starts it; later
- * requests, such as polls, are sent only once the work has started.
+ * Decides from an error whether the provider may have started the work. Only a call's first request starts work; later
+ * requests, such as polls, are sent once the work has started.
  */
 function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
@@ -139,7 +142,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** Returns details from the response body, because fal's package leaves them out of the error's message. */
+/** Returns the details in a response body. fal's package leaves them out of the error's message. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -198,8 +201,8 @@ export interface Call {
 
 const PROMPT_FIELDS = new Set(["prompt", "text", "input"]);
 /**
- * A prompt that contains a space and at least this many characters is recognized in any field of a request. A shorter
- * one is recognized only in `PROMPT_FIELDS`.
+ * Minimum length of a long prompt. A long prompt that contains a space is recognized in any field of a request, other
+ * prompts only in `PROMPT_FIELDS`.
  */
 const LONG_PROMPT_CHARACTERS = 20;
 const MEDIUM_CHARACTERS = 64;
@@ -233,9 +236,7 @@ function mediaIn(value: unknown): readonly string[] {
   return Object.values(value).flatMap(mediaIn);
 }
 
-/**
- * Codes for a refusal by moderation. OpenAI sends them as the `code` of image errors, and fal as the `type` of errors.
- */
+/** Codes for a refusal by moderation: the `code` of OpenAI's image errors, or the `type` of fal's errors. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
 /** Matches Replicate's moderation code at the end of an error message. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;

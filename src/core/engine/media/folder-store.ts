@@ -19,8 +19,8 @@ import {
 import { type HeldMedia, heldMedia } from "./place-file.ts";
 
 /**
- * Files younger than this by the local clock keep their modification time. For older files, the clock of the machine
- * that stores them decides.
+ * If a file was modified more recently than this by the local clock, its modification time is not updated. For older
+ * files, the clock of the machine that stores them is used.
  */
 const YOUNG_MS = GRACE_MS / 12;
 

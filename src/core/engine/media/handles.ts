@@ -37,8 +37,8 @@ export class UploadHandles {
   }
 
   /**
-   * Identifies the account that owns the uploads. Includes the service's URL, because an upload's URL contains the port
-   * of the local service, which can change.
+   * Identifies the account that owns the uploads. Includes the service's URL, because upload URLs contain the local
+   * service's port, which can change.
    */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;

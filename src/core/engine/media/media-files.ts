@@ -35,7 +35,9 @@ export class MediaFiles {
     return files;
   }
 
-  /** True for a cache. Hard links change the `ctime` of its files, so only `mtime` reveals changes to their content. */
+  /**
+   * True if the folder is a cache. Changes to cached files are detected by `mtime`, because hard links change `ctime`.
+   */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {

@@ -42,10 +42,12 @@ export type Answered<N extends Name = Name> = { readonly is: MediaQuestions[N]["
 export type Reply = { readonly type: "reading" } | { readonly type: "read"; readonly answer: Answered };
 
 export interface ReaderLimits {
-  /** Time limit for reading one file, in milliseconds, not counting startup. Large files get more time. */
+  /** Base time limit for reading one file, in milliseconds, excluding worker startup. Larger files get more time. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
-  /** Maximum time, in milliseconds, to spend on one owner's unreadable files per {@link WASTE_WINDOW_MS}. */
+  /**
+   * Maximum time to spend on the unreadable files of one run or caller per {@link WASTE_WINDOW_MS}, in milliseconds.
+   */
   readonly wasteMs: number;
 }
 
@@ -56,11 +58,11 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Number of worker threads. One run or caller never uses all of them, so that others need not wait. */
+/** Number of worker threads. A single run or caller never uses all of them, so others do not have to wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 const MOST_REMEMBERED = 1_000;
-/** Results for files up to this size, in bytes, are cached by the file's hash. */
+/** Maximum size, in bytes, of a file whose results are cached by content hash. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
@@ -68,7 +70,7 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** The run, or the caller of the server, for which a file is read. */
+/** Who a file is read for: a run or a caller of the server. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();

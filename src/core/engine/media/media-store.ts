@@ -33,8 +33,8 @@ export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
   readonly location: string;
   /**
-   * Copies content into the store unless the store already has an intact copy. `gc` keeps the content for at least half
-   * of {@link GRACE_MS}, and as long as an event refers to it.
+   * Copies content into the store unless an intact copy is already there. `gc` keeps the content for at least half of
+   * {@link GRACE_MS}, and while an event refers to it.
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;

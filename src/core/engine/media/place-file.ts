@@ -18,7 +18,7 @@ import { open, removeTemporaries, syncFolder, temporaryPath } from "../../kit/fi
 import { type Mark, writeMarked } from "../../marks/index.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
-/** A file from the media store, with the requested name for its copy. */
+/** A file to copy from the media store, and the name of its copy. */
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;

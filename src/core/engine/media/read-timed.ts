@@ -5,7 +5,7 @@ import { Bytes } from "./whole.ts";
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** Containers whose duration is taken from their metadata. Their packets do not state how long the last frame lasts. */
+/** Containers whose duration is read from metadata, because packets do not state how long the last frame lasts. */
 const STATED = /webm|flac/;
 
 export async function readTimed(path: string, contentType: string) {
@@ -24,7 +24,7 @@ export async function readTimed(path: string, contentType: string) {
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
 }
 
-/** Returns the duration in seconds; 0 for an empty file, which the library would search endlessly. */
+/** Returns the duration in seconds. Returns 0 for an empty file, because Mediabunny would search it endlessly. */
 async function lengthOf(input: Input): Promise<number> {
   const sound = await input.getPrimaryAudioTrack();
   const isEmpty = (await sound?.computePacketStats(1))?.packetCount === 0;

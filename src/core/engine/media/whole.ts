@@ -72,7 +72,7 @@ function wholeWebp(file: Bytes): Whole {
   return head.readUInt32LE(4) + 7 > file.size ? lacking("part of its image") : WHOLE;
 }
 
-/** Number of bytes by which a WAV header may overstate the size of the audio: at most about a millisecond of audio. */
+/** Number of bytes that may be missing at the end of a WAV file. They hold at most about a millisecond of audio. */
 const WAV_TOLERANCE_BYTES = 64;
 
 function wholeWav(file: Bytes): Whole {

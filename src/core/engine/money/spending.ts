@@ -186,8 +186,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns the limits to check when a commit reserves money, if any. If the balance cannot be read, returns when to
-   * try again.
+   * Returns the limits that a commit must respect when it reserves money; undefined if there are none. If the balance
+   * cannot be read, returns when to try again.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;

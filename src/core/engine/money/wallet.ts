@@ -168,8 +168,8 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
 }
 
 /**
- * Throws if a request of the run was never answered. If that request created a job, the job could not be found with a
- * new key or URL.
+ * Throws if a request of the run was never answered, because a job that it created could not be found with a new key or
+ * URL.
  */
 function checkNothingSent({ runId, steps }: RunState): void {
   const isUnanswered = ({ phase }: AttemptState) =>

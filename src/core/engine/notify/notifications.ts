@@ -92,7 +92,9 @@ function publicKeyOf(key: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Creates the key file. Processes that do so at the same time all get the same key. */
+/**
+ * Creates the key file. If another process creates it first, keeps that file, so that all processes use the same key.
+ */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

@@ -185,8 +185,8 @@ export interface PlanOptions {
   /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read. Links that lead elsewhere are refused. Later plans of the run use the same
-   * list. Default: the `filesDir` of {@link OpenOptions}.
+   * Files and folders that uploads may read. Symbolic links that point outside them are refused. Later plans of the
+   * run use the same list. Default: the `filesDir` of {@link OpenOptions}.
    */
   readonly filesFrom?: readonly string[] | undefined;
 }
@@ -217,8 +217,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly quote?: string | undefined;
   /**
-   * Maximum cost of this run alone, in US dollars as a decimal string. If the run has paused because of unknown prices,
-   * this option also accepts them.
+   * Maximum cost of this run alone, in US dollars as a decimal string. Also accepts unknown prices if the run has
+   * paused because of them.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -252,8 +252,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * When you edit a field, whether to replace its old text in all other steps too. If this is not set, the call is
-   * refused when a local function, such as captions, has the old text in its input.
+   * Whether to replace the old text of an edited field in all other steps too. If this is not set, the call is refused
+   * when a local function, such as captions, has that text in its input.
    */
   readonly everywhere?: boolean | undefined;
   /** The reason for `edit` or `rerun`, stored in the journal. */
@@ -366,8 +366,8 @@ export interface ApproveDecision {
   /** The reason for the decision, stored in the journal. */
   readonly note?: string | undefined;
   /**
-   * A replacement for the value shown, used by later steps: for a chat, text or JSON that fits its schema; for a task,
-   * a value of the same type. Default: the value shown.
+   * A value that later steps use instead of the value shown: for a chat, text or JSON that fits the chat's schema; for
+   * a task, a value of the same type. Default: the value shown.
    */
   readonly value?: Json | undefined;
   /** The person who makes the decision. Default: unspecified. */
@@ -466,7 +466,7 @@ export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
 export interface TurnsOption {
   /** The tag that groups runs. All runs with the same value form one group, and so do all runs without the tag. */
   readonly tag: string;
-  /** Relative number of turns for each value of the tag, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
+  /** Relative number of turns of each group, by tag value, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 

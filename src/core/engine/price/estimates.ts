@@ -104,7 +104,7 @@ export class VoiceBook {
   }
 
   /**
-   * Returns any voice of the model, for pricing speech whose own voice does not exist yet. Null if the model has none.
+   * Returns any voice of the model, to price speech whose voice does not exist yet. Null if the model has no voices.
    */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);

@@ -192,8 +192,8 @@ export async function withoutModerated<Made>(
 }
 
 /**
- * Returns true if a rerun can proceed despite the problem, because the step is part of an option that the next one can
- * replace.
+ * Returns true if a rerun can proceed despite the problem, because the step belongs to an option that the next option
+ * can replace.
  */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;

@@ -16,9 +16,7 @@ type Ref = Reference["$ref"];
 export interface PendingPlace {
   readonly field: string;
   readonly step: string;
-  /**
-   * `placeholder` if a value that the service accepts is sent in place of the result. Null if there is no such value.
-   */
+  /** `placeholder` if a value that the service accepts fills this place; null if there is no such value. */
   readonly by: "placeholder" | null;
   /** True if the result is one of a fixed set of choices, which may affect the limits of other fields. */
   readonly isChoice: boolean;
@@ -39,7 +37,8 @@ export interface PlaceholderSources {
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
   /**
-   * Returns a step's result, or null if the step has not ended. If `value` is undefined, the input field is left out.
+   * Returns the result that `ref` refers to, or null if its step has not ended. An undefined `value` means that the
+   * input field is omitted.
    */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   readonly earlierMs?: EarlierMs | undefined;
@@ -178,7 +177,10 @@ const LARGEST_PX = 4096;
 /** Maximum duration of a placeholder, in milliseconds. It limits how much has to be uploaded. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a placeholder of the expected size or duration and one of the largest. Both are null for video. */
+/**
+ * Returns a placeholder of the expected size or duration (`bytes`), and the largest one (`longest`). Both are null for
+ * video.
+ */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {

@@ -28,7 +28,7 @@ export interface Quote extends Offer {
   readonly prices: readonly StepPrice[];
   /** Total in micro-dollars. `max` is null if the cost of a step has no upper limit. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost in micro-dollars. Unquoted steps count at their maximum. */
+  /** Expected cost in micro-dollars. Includes the maximum cost of each step that has no quoted price. */
   readonly expectedMicros: number;
   /** The wallet's balance in micro-dollars. Null if the service did not report it. */
   readonly balanceMicros: number | null;

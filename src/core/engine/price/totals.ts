@@ -15,7 +15,7 @@ import {
 import type { DraftStep, Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/returned.ts";
 
-/** A possible mistake in a plan that can run. */
+/** A possible mistake that does not prevent the plan from running. */
 export interface PlanWarning {
   /**
    * `unused`: nothing uses the result of a paid step. `unread-table`: a model's table of field combinations could be
@@ -143,7 +143,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** Combines the sums of a choice's options. In the worst case, earlier options fail but still cost money. */
+/** Combines the costs of a choice's options. The maximum includes the cost of earlier options that failed. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -173,7 +173,7 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
 }
 
 /**
- * A step or nested choice of an option, with its maximum costs in micro-dollars on success (`most`) and on failure
+ * A step or nested choice within an option, with its maximum cost in micro-dollars if it succeeds (`most`) or fails
  * (`failed`).
  */
 interface Part {
@@ -285,15 +285,15 @@ export interface StepPrice {
    */
   readonly mostMicros: number | null;
   /**
-   * A remark on the price, such as why there is no price, or which requirements future results must meet. Null if there
-   * is no remark.
+   * Explains the price, such as why there is none, or which requirements future results must meet. Null if there is
+   * nothing to explain.
    */
   readonly reason: string | null;
   /** Paths of the steps whose media the model may refuse. */
   readonly conditionalOn?: readonly string[];
   /** Path of the option that this step replaces. The step runs, and is paid for, only if that option fails. */
   readonly insteadOf?: string;
-  /** Why no earlier result is reused. Not set if a result is reused or there is nothing to explain. */
+  /** Why no earlier result is reused. Absent if one is reused or the reason was not determined. */
   readonly anew?: string;
 }
 

@@ -110,7 +110,7 @@ export const manifestSchema = z.lazy(() => {
     steps: z.array(step),
     /** Total cost of the listed steps in this run. */
     cost: usd,
-    /** Set if the file uses a voice that this run cloned. */
+    /** Consent of the speakers whose voices this run cloned. Set only if the file uses such a voice. */
     voice_consent: z
       .object({
         note: z.string(),

@@ -14,7 +14,7 @@ export interface Service {
   /** The origin that identifies the service in runs. It stays the same if a local service restarts on another port. */
   readonly origin: string;
   readonly missingKey?: InvalidOptionError | null;
-  /** Set if the options make the service unusable. Every call that needs the service throws this error. */
+  /** Thrown by every call that needs the service. Set only if the options make the service unusable. */
   readonly unusable?: InvalidOptionError;
   close(): Promise<void>;
 }
@@ -151,7 +151,7 @@ export interface SharedService {
 
 const HOST_CHECK_EVERY_MS = 500;
 const MOST_LOOKS = 20;
-/** Startup errors that are retried: another process is opening the folder, or still holds the port. */
+/** Startup errors to retry. Another process is opening the folder or still using the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**

@@ -93,12 +93,12 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
    * This execution of the run has not sent the request. After a `serviceFailure`, the command is retried with growing
-   * delays. Null means that the run was stopped first.
+   * delays. `serviceFailure` is null if the run was stopped first.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
-  /** A failure that ends this execution of the run. The events are recorded, and the caller gets the error. */
+  /** Ends this execution of the run. The events are recorded, and the caller gets `failure`. */
   | { readonly end: "failed"; readonly failure: Error }
 );
 
@@ -110,7 +110,7 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/** Returns a result that has the command retried or the run paused. Throws for verdicts that effects handle themselves. */
+/** Returns a result that retries the command or pauses the run. Throws for verdicts that effects handle themselves. */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },

@@ -34,7 +34,7 @@ import type {
 import type { Quote } from "../price/quote.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 
-/** Methods for engines, which execute runs in slices, and for receivers of webhooks. */
+/** Methods for engines, which execute runs in slices, and for webhook receivers. */
 export interface EnginePort {
   /**
    * Executes one slice of a run: loads the run, does everything that is due, commits the results, and returns when to
@@ -111,10 +111,10 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<RunHandleOf<R>>;
   /**
-   * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * handle has the same type as the one from `run`. If this process is already executing the run, returns the existing
-   * handle, and changes apply once the run has ended or paused. Throws {@link RunBusyError} while another process is
-   * executing the run, and {@link AccountMismatchError} for a run of another account.
+   * Continues a run from the state in its journal after a crash, a stop or a pause, and applies any requested changes.
+   * With `pipeline`, the handle has the same type as the one from `run`. If this process is already executing the run,
+   * returns the existing handle, and changes apply once the run has ended or paused. Throws {@link RunBusyError} while
+   * another process is executing the run, and {@link AccountMismatchError} for a run of another account.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -149,16 +149,16 @@ export interface Showrunner {
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
-   * Prepares the changes that a person's note asks for. They affect the step or, for an approval, the steps that it
-   * shows. Calls each step's `revise`, which returns changes to the step's input; steps without `revise` are rerun.
+   * Prepares the changes that a person's note asks for, either to the step or, if it is an approval, to the steps that
+   * it shows. Calls each step's `revise`, which returns changes to the step's input; steps without `revise` are rerun.
    * Pass the result to {@link drift} or {@link rerunQuote} for the price, and to `resume` to apply it. The result is
    * empty while any of these steps is in progress. Spends nothing and changes nothing.
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
    * Returns the steps that `resume` would run again with these options, and their price. Assumes that the code has not
-   * changed. If `pipeline` is set, also includes expansions whose function was corrected. Spends nothing and changes
-   * nothing.
+   * changed, except that with `pipeline`, expansions whose function was corrected are included. Spends nothing and
+   * changes nothing.
    */
   rerunQuote(
     runId: string,
@@ -234,8 +234,8 @@ export interface Showrunner {
   gc(options?: GcOptions): Promise<GcReport>;
   /**
    * Returns what this account's runs in this journal have spent and reserved, and the limits that this process sets.
-   * With `tag`, written as `key=value`, counts only runs with that tag. With `account`, reports on another account, as
-   * named in the rows of {@link runs}.
+   * `tag`, written as `key=value`, counts only runs with that tag. `account` selects another account by its name in the
+   * rows of {@link runs}.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */

@@ -160,8 +160,8 @@ export class RunSlices {
   }
 
   /**
-   * Decides whether a paused run can continue. It can if a message in its inbox requests it, or if its pause is over.
-   * An ended run never continues.
+   * Decides whether a run can continue. A paused run can if a message in its inbox requests it or if its pause is over.
+   * An ended run never can.
    */
   async #woken(
     state: RunState,
@@ -295,12 +295,15 @@ export interface LocalWork {
   readonly command: Command & { readonly step: string };
   /** Id of this work. Each attempt and each input has a different id. */
   readonly of: string;
-  /** Number of the run's functions already in progress. Work with a lower number is executed first. Default 0. */
+  /**
+   * Number of the run's functions that were in progress when this work was delegated. Work with a lower number is
+   * executed first. Default 0.
+   */
   readonly place?: number;
 }
 
 export interface SliceOptions {
-  /** Set if a person asked to continue the run, as with `resume`. By default, a slice does only what is due. */
+  /** Options for resuming the run, set if a person asked for it. By default, a slice does only what is due. */
   readonly resume?: ResumeOptions | undefined;
   /** Finds the code of local functions. By default, steps that need code are left to other processes. */
   readonly findPipeline?: FindPipeline | undefined;
@@ -320,7 +323,9 @@ export interface SliceOptions {
   readonly waitForFundsMs?: number | undefined;
   /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
-  /** Time limit for starting new work, in milliseconds, so that other runs get their turn. Default 10,000. */
+  /**
+   * Time after which the slice starts no new work, in milliseconds, so that other runs get their turn. Default 10,000.
+   */
   readonly maxMs?: number | undefined;
   /** Aborting ends the slice as soon as the work in progress has finished. */
   readonly signal?: AbortSignal | undefined;

@@ -166,7 +166,7 @@ export interface AgreedQuote {
   readonly prices?: { readonly [step: string]: number };
 }
 
-/** A price that was unknown when the quote was accepted. */
+/** A step's price that became known only after the quote was accepted, so a person must accept it. */
 export interface AskedPrice {
   readonly step: string;
   readonly costMicros: number;

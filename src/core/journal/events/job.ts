@@ -28,7 +28,7 @@ export type JobEvent =
       readonly saidForMs?: number;
       /** True if a provider's response says nothing about the job. */
       readonly isUnread?: true;
-      /** True if this event resolves the uncertainty, because a later response was conclusive. */
+      /** True if the job is no longer in doubt, because a later response was conclusive. */
       readonly isOver?: true;
     } & OfAttempt)
   | ({

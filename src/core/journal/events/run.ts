@@ -11,12 +11,12 @@ interface Paused {
   readonly message: CleanText;
   /** URL of the page for adding funds. */
   readonly fundingUrl?: CleanText;
-  /** The balance, budget or cap that the run needs to continue. */
+  /** The minimum balance, budget or cap with which the run can continue, in micro-dollars. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
   /** The command-line option that raises a shared cap. */
   readonly flag?: CleanText;
-  /** Command-line options for the cap or wallet floor that stopped the run. Suggested commands repeat them. */
+  /** Command-line options that set the cap or wallet floor that stopped the run. Suggested commands include them. */
   readonly limitFlags?: readonly CleanText[];
   /** Prices that a person must accept. Setting a budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
@@ -41,7 +41,7 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was parked and was resumed no later than it was due. */
+      /** True if the run was parked and resumed early or on time. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
@@ -50,7 +50,7 @@ export type RunLevelEvent =
       readonly type: "run.account.moved";
       readonly baseUrl: string;
       readonly keyId: string;
-      /** A job of the run that could be read with the new key and URL; null if the run had no job yet. */
+      /** The job that was read with the new key and URL to check the account; null if the run had no job yet. */
       readonly jobId: string | null;
     }
   /** The run's limits were changed when it was resumed. */
@@ -76,8 +76,8 @@ export type RunLevelEvent =
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /**
-   * A finished run continues, because a step is being rerun or waited for again. If `byItself` is true, nobody resumed
-   * the run: it continues because a job that it no longer waited for ended.
+   * A finished run continues, because a step is being rerun or waited for again. `byItself` is true if nobody resumed
+   * the run: it continued because a late job ended.
    */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 

@@ -82,7 +82,9 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How events of one type are processed for each purpose. A field is null if they do not matter for it. */
+/**
+ * How events of one type are processed for each purpose. A field is null if the events do not matter for its purpose.
+ */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
   /**

@@ -12,7 +12,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.quoted";
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
-        /** Paths of the steps whose media the model may refuse despite this quote. */
+        /** Paths of the steps on whose media the quote depends. The model may still refuse these media. */
         readonly conditionalOn?: readonly string[];
       }
     | {

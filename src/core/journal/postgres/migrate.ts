@@ -124,7 +124,8 @@ BEGIN
 END $function$`;
 
 /**
- * Takes a run's lease. `c` is a `WireTake`. A lease that has not expired is taken only if its epoch is `dead_epoch`.
+ * SQL function that takes a run's lease. `c` is a `WireTake` as JSON. An unexpired lease is taken only if its epoch is
+ * `dead_epoch`.
  */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,

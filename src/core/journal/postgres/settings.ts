@@ -4,7 +4,7 @@ import { JournalAccessError } from "../errors.ts";
 export interface PostgresJournalOptions {
   /** Schema of the journal's tables. Default: `schema` in the URL, otherwise `showrunner`. */
   readonly schema?: string | undefined;
-  /** Maximum number of connections, besides one for notifications. Default: `pool` in the URL, otherwise 8. */
+  /** Maximum number of connections, not counting the one for notifications. Default: `pool` in the URL, otherwise 8. */
   readonly poolSize?: number;
   /** Time limit for connecting, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;

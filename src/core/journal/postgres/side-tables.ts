@@ -237,7 +237,7 @@ export async function readQuote(db: Database, id: string): Promise<IssuedQuote |
   return row === undefined ? null : issuedQuoteOf(db.columns, row);
 }
 
-/** Marks a quote as used by a run. The write is as durable as a commit, because using a quote allows spending. */
+/** Marks a quote as used by a run. Returns false if the quote is unknown, expired or used by another run. */
 export async function useQuote(db: Database, id: string, runId: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.quotes SET used_by = $2
     WHERE id = $1 AND (used_by = $2 OR used_by IS NULL AND expires_at > $3) RETURNING id`;

@@ -31,8 +31,7 @@ const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ")
 
 /**
  * Passes a webhook's message to the runs that have the job. Locks the delivery, then its runs. Commits lock in the
- * opposite order, but this cannot deadlock, because they lock only deliveries about jobs that their run did not have
- * before.
+ * opposite order, but only deliveries for jobs that are new to their run, so a deadlock is impossible.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
@@ -283,8 +282,8 @@ ${writeJobs.slice(1)}
 END $function$`;
 
 /**
- * Moves a run's recorded costs and reservations to another account. That account's balance is assumed to include all of
- * the run's charges.
+ * Moves a run's recorded costs and reservations to another account. Treats charges already made as included in the new
+ * account's balance.
  */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$

@@ -93,8 +93,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
 }
 
 /**
- * Moves a run's holds and charges to another account. That account's balance is assumed to include all of these
- * charges.
+ * Moves a run's holds and charges to another account. Assumes that the new account's balance includes these charges.
  */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;

@@ -77,8 +77,8 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
 }
 
 /**
- * Opens a journal for reading. Throws if it has an older version than this program's, or if its write-ahead log cannot
- * be read without writing files.
+ * Opens a journal for reading. Throws if the journal's format is older than this program's, or if its write-ahead log
+ * cannot be read without writing files.
  */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {

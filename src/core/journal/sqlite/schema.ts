@@ -8,8 +8,8 @@ export interface Migration {
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /**
- * The journal's migrations, one per version. Every row that belongs to a run contains the run's key, which is a small
- * number, so that removing the run is fast.
+ * The journal's migrations, one per version. Every row of a run contains the run's numeric key, which makes it fast to
+ * remove the run.
  */
 export const migrations: readonly Migration[] = [
   {

@@ -4,8 +4,8 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import { type Database, isBusy, journalFailure } from "./database.ts";
 
 /**
- * Work in a transaction that may also contain other work. It must make all checks before any change, because an error
- * after a change rolls back the whole transaction.
+ * Work that runs in a transaction, possibly along with other work. It must finish its checks before its first change,
+ * because an error after a change rolls back the whole transaction.
  */
 export type Work<T> = () => T;
 

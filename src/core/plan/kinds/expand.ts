@@ -8,7 +8,7 @@ export interface ExpandStep extends ExpandingStep {
 
 export interface ExpandDraft extends DraftStepBase {
   readonly kind: "expand";
-  /** The value that the added steps depend on; null if it is invalid (already reported). */
+  /** The value that the added steps depend on. Null if it is invalid, which has already been reported. */
   readonly on: DraftReference | null;
   readonly maxSteps: number;
   readonly version: string;

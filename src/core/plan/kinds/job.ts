@@ -207,7 +207,9 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 
 export interface BoundInput {
   readonly input: Json;
-  /** The input with placeholders for references. There are several samples if a placeholder can have several forms. */
+  /**
+   * Samples of the input, with placeholders for references. There are several if a placeholder can have several forms.
+   */
   readonly samples: readonly Json[];
   readonly checkedFields: readonly string[];
 }

@@ -59,7 +59,7 @@ export interface StepKind<D extends DraftStepBase, S extends StepBase> {
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
-  /** Returns the step's traits. If steps of this kind call a provider's model, the traits name the provider. */
+  /** Returns the step's traits. Their `provider` is set if steps of this kind call a provider's model. */
   traits(step: S): StepTraits & { readonly provider: S extends ProviderStep ? object : null };
 }
 
@@ -232,7 +232,7 @@ export interface StepFacts {
   readonly keeps: boolean;
   readonly hasValue: boolean;
   readonly schema: Json | null;
-  /** True if the step passes on one of several results. A reference to the step then selects the output `chosen`. */
+  /** True if the step picks one of several results. References to the step then have the output `chosen`. */
   readonly picks?: true;
   readonly isOpen?: true;
 }
@@ -271,7 +271,7 @@ export function shown(shows: readonly Reference[], yields: Yield, known: Known):
 
 interface Accepts {
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** What to report if an asset of the account is used. Null if assets are allowed. */
+  /** The end of the error message if an asset of the account is used. Null if assets are allowed. */
   readonly assets: string | null;
 }
 

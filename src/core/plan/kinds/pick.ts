@@ -7,7 +7,7 @@ export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
   readonly by: "first" | "score";
-  /** Version of the scoring function, as in {@link TaskStep}. Null for `first`. */
+  /** Version of the scoring function, as in {@link TaskStep}. Null if `by` is `first`. */
   readonly version: string | null;
   readonly yields: Yield;
   /**
@@ -38,7 +38,7 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /** Makes each candidate only after all before it have failed or are late. Null if all are made at once. */
+  /** Set if each candidate is made only after all before it have failed or are late. Null if all are made at once. */
   readonly second: SecondChoice | null;
   readonly onFailure?: "continue" | "failFast";
 }

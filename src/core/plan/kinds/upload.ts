@@ -11,7 +11,7 @@ export interface UploadStep extends StepBase {
 
 export interface UploadDraft extends DraftStepBase {
   readonly kind: "upload";
-  /** A path, an `http(s)` URL, or a name for the bytes. Empty if the file is invalid (already reported). */
+  /** A path, an `http(s)` URL or, if `bytes` is set, a name for them. Empty if the file is invalid. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;

@@ -6,11 +6,12 @@ import { beginUnquoted, paidKind } from "./paid.ts";
 
 /** The step fails after this many unanswered requests, all of which may have been charged. */
 const MOST_UNANSWERED = 5;
-/** If more requests than this go unanswered, the run pauses, and a person decides whether to send another. */
+/** Maximum number of times that an unanswered request is resent without a person's decision. */
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
 /**
- * Codes of errors that the request itself does not cause. A request refused with one of them is retried without limit.
+ * Codes of errors that are not caused by the request. A request refused with one of these codes is retried without
+ * limit.
  */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;

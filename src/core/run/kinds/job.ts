@@ -14,7 +14,7 @@ import { paidKind, restoreIfUnchanged, resultOfOutputs } from "./paid.ts";
 
 const FREE_RETRIES = 2;
 const QUOTE_LIFE_MS = 5 * 60_000;
-/** Minimum time between two recorded submit requests of an attempt, in milliseconds. */
+/** Minimum interval at which repeated submit requests of an attempt are recorded, in milliseconds. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -102,8 +102,7 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
 }
 
 /**
- * Asks for the job's price. The step takes its slot before the price arrives, because other work could otherwise occupy
- * the slot for minutes.
+ * Requests the job's price. The step takes its slot at once, so that other work cannot occupy the slot in the meantime.
  */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);

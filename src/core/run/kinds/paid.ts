@@ -22,11 +22,11 @@ export type PaidStep = Extract<PlanStep, { readonly model: string }>;
 export interface PaidKind<S extends PaidStep> {
   readonly activity: StepActivity;
   readonly sends: Command["type"];
-  /** The attempt's field that states when work on the request began. */
+  /** The attempt's field with the time at which work on the request began. */
   readonly worksFrom: "intendedAt" | "submittedAt";
   /**
-   * Sends a request or prepares one. `last` is the latest attempt, which has failed or was not sent; null if there is
-   * none.
+   * Sends the step's next request, or prepares it. `last` is the latest attempt, which failed or was not sent; null if
+   * there is none.
    */
   begin(plan: S, step: StepState, last: AttemptState | null, builder: DecisionBuilder): void;
   /** Handles a request that may have been sent, but whose response no process is waiting for. */

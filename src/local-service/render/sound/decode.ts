@@ -68,7 +68,7 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
   return { rate, samples };
 }
 
-/** Opens a file. An error between two reads makes the next read fail, instead of ending the thread. */
+/** Opens a file. An error that occurs between two reads does not end the thread, but makes the next read fail. */
 export function openInput(path: string): Input {
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });

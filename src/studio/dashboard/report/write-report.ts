@@ -27,7 +27,10 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: OpenOptions["env"];
-  /** Set this to write a report for a client, with only the files that the run returns and, if `hasPrice`, the cost. */
+  /**
+   * If set, the report is for a client: it has only the files that the run returns and, if `hasPrice` is true, the
+   * cost.
+   */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   readonly writtenAt: number;
   readonly version: string;
@@ -186,7 +189,7 @@ const MOST_LINES = 2000;
 const MOST_ROWS = 1000;
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** After this long without events, an unfinished run has probably lost its process. */
+/** Time without events after which an unfinished run has probably lost its process. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {

@@ -20,9 +20,9 @@ interface Share {
 /** The costs of all runs since `from`, which is the start of a day in UTC. */
 export interface AllCosts {
   readonly from: number;
-  /** Cost per day. A job's charge belongs to the day on which its money was reserved. */
+  /** Cost per day. A job's charge counts on the day when the amount for it was reserved. */
   readonly days: readonly number[];
-  /** Cost per pipeline: the total cost of each run that changed since `from`, including costs before `from`. */
+  /** Total cost per pipeline of the runs that changed since `from`. Includes what these runs cost before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
   /** Cost per model as reported by the service, including jobs outside runs. */

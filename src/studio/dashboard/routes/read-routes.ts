@@ -60,7 +60,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Returns the timeline of a run. It includes at most `rows` steps, but `from` and `to` refer to all steps. */
+/** Returns a run's timeline with the spans of at most `rows` steps. `from` and `to` cover all steps. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

@@ -21,8 +21,8 @@ export class RunMemo<T> {
   }
 
   /**
-   * Returns the cached value. Calls `find` if no value is cached, or if the run or `more` has changed. Use different
-   * values of `of` to cache several values for one run.
+   * Returns the cached value if neither the run nor `more` has changed since it was cached; otherwise calls `find`.
+   * `of` distinguishes several cached values for one run.
    */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
@@ -79,7 +79,10 @@ export class RunCache {
     return current;
   }
 
-  /** Returns the history of a run. Reads only new events if the run was the last one requested. */
+  /**
+   * Returns a run's history. Only the last one is cached, so that calling this again for the same run reads only new
+   * events.
+   */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, run: new FoldedRun() };

@@ -257,7 +257,10 @@ export class Drivers {
     return this.#errors.get(runId) ?? null;
   }
 
-  /** Follows a run that this process executes. Rejects if the execution fails before `begins` resolves. */
+  /**
+   * Follows a run that this process executes. Waits until `begins` settles or the run's execution ends, and rejects if
+   * the execution fails first.
+   */
   async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;
     this.#driven.add(id);

@@ -63,8 +63,8 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * Builds a form for a step's input: the fields in `plain`, then the model's fields that are not in `given` and are
- * numbers, switches, choices or texts with suggestions.
+ * Builds a form for a step's input. It contains the fields in `plain`, then the model's numbers, switches, choices and
+ * texts with suggestions, except those in `given`.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },

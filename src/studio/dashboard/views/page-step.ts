@@ -101,7 +101,7 @@ export function stepView(run: RunView | null, step: Step) {
     media: run === null || own === undefined ? [] : mediaOf(run, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: run === null || own === undefined ? null : decisionOf(run, plan, own),
-    /** Outputs rejected by this step, or by steps whose results it passes on. */
+    /** Outputs that were rejected by this step or by a step whose result it passes on. */
     refused: run === null || own === undefined ? [] : refusedOf(run, plan),
     isRemoved: run?.state.removedSteps.includes(plan) ?? false,
   };

@@ -85,8 +85,8 @@ function bounded(value: unknown, bounds: Bounds): unknown {
 const { runDocument, callerDocument } = documentSchemas;
 
 /**
- * The document that describes a run to agents. Adds the run's budget and folder, and the model and value of each step,
- * to the document for callers.
+ * The document that describes a run to agents: the document for callers, plus the run's budget and folder, and the
+ * model and value of each step.
  */
 export const agentDocument = callerDocument.extend({
   ...runDocument.pick({ budget: true, out_dir: true }).shape,

@@ -185,8 +185,8 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * Deletes objects in two steps: discards them, then deletes them a day later. Until then, an object that another
- * process still needs can be restored.
+ * Deletes objects in two steps: moves them aside, then deletes them for good a day later. Until then, an object that
+ * another process still needs can be restored.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;

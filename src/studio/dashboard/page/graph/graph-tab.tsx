@@ -187,7 +187,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** Lets users drag the graph with the mouse. On touch screens, the browser scrolls it. */
+/** Lets users scroll the graph by dragging it with the mouse. On touch screens, the browser does this itself. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;

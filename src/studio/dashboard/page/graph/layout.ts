@@ -124,7 +124,7 @@ function mirrored(graph: Graph, direction: Sketch["direction"]): (point: Point) 
   return direction === "LR" ? ({ x, y }) => ({ x, y: height - y }) : ({ x, y }) => ({ x: width - x, y });
 }
 
-/** Sorts nodes that have the same rank, size and neighbors by their order in the plan. */
+/** Puts nodes that have the same rank, size and neighbors in the order of the plan. */
 function putInOrder(
   placed: Map<string, Placed>,
   { nodes, arrows, direction }: Sketch,
