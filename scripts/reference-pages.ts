@@ -205,7 +205,7 @@ function configurationPage(): string {
   const environment = Object.entries(ENVIRONMENT).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
   return `# Configuration
 
-${generated("the docstrings of the options and scripts/settings.ts")}
+${generated("scripts/settings.ts and the docstrings of the options")}
 Showrunner has no configuration file. It takes each setting from an option or flag, then from the environment, then from a default. The journal records the settings that each run was started with.
 
 ## Environment

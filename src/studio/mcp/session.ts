@@ -160,7 +160,7 @@ export class AgentSession {
     if (decision === "reject" || whole - committed <= left) return;
     throw new ToolError(
       `After this decision the run is expected to cost another ${formatUsd(whole - committed)} dollars; this server's budget has only ${formatUsd(left)} dollars left`,
-      "ask the person who started this server to set a larger --budget, or to decide in the terminal or the dashboard",
+      "ask the person who started this server to set a larger --budget, or to make the decision in the terminal or the dashboard",
     );
   }
 

@@ -201,8 +201,8 @@ export interface InspectingSteps {
 }
 
 /**
- * The steps of an inspection. `check` fails with {@link NotAcceptedError} if it rejects the output. `passed` stands for
- * the accepted output.
+ * The steps of an inspection. `check` fails with {@link NotAcceptedError} if it rejects the output. `passed` is a handle
+ * of the accepted output.
  */
 export interface InspectionSteps {
   readonly check: Handle;

@@ -59,8 +59,8 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
 }
 
 /**
- * Returns the steps to send: the changed ones and, if steps are not grouped, all decisions, because their choices may
- * have changed.
+ * Returns the steps to send: those that changed. If steps are not grouped, it also returns every decision step, because
+ * its choices may have changed.
  */
 function stepsToSend(
   view: RunView,
