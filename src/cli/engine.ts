@@ -14,7 +14,8 @@ export async function openEngine(
   { io, output }: Context,
   flags: Pick<Flags["run"], "engine" | "engineUrl" | "journal">,
 ): Promise<Engine> {
-  const onError = (error: unknown, what: string) => output.say(`${visible(what)}: ${visibleError(error)} (retrying)`);
+  const onError = (error: unknown, what: string) =>
+    output.say(`${visible(what)}: ${visibleError(error)} (will try again)`);
   const engineUrl = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL;
   if (flags.engine === "restate") {
     const { createRestateEngine } = await import("../fleet/restate/index.ts");

@@ -47,7 +47,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
       ...(engine.isOfProcess && { sweepEveryMs: SEARCHED_EVERY_MS, onEvents: sayEvents(context) }),
       webhooks: flags.webhooks !== undefined,
       onSlice: sayEnd(context),
-      onError: (error) => output.say(`${visibleError(error)} (retrying)`),
+      onError: (error) => output.say(`${visibleError(error)} (will try again)`),
     });
     let close = async () => {};
     // If a port cannot be opened, the command ends and closes the engine.
