@@ -130,13 +130,13 @@ const MOST_STEPS = 20;
 /** Lists the changes in each run whose plan would now be different, as `showrunner resume --file` would show them. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
-  const parts = differ.map(({ id, pipeline, status, drift }) => {
+  const changes = ({ id, pipeline, status, drift }: CheckedRun) => {
     const head = `${visible(id)} (${visible(pipeline)}, ${status})`;
     if (drift.problems.length > 0) return `${head}\n${problemList(drift.problems)}`;
     const prices = drift.prices.slice(0, MOST_STEPS);
     return [head, ...diffLines(drift).map((line) => `  ${line}`), rerunTable({ ...drift, prices }, width)].join("\n");
-  });
-  return firstLines(parts, MOST_RUNS, "more runs").join("\n\n");
+  };
+  return firstLines(differ, MOST_RUNS, changes, "more runs").join("\n\n");
 }
 
 function totalOf(runs: readonly CheckedRun[]): string {

@@ -195,7 +195,7 @@ function finishRun(report: MigrationReport, { output }: Context, folder: string)
   const lost = lossesOf(report);
   const open = bodies.filter(({ status }) => status === "open").length + lost.length;
   const sayFirst = (lines: readonly string[]) => {
-    for (const line of firstLines(lines, 20, "more in report.md")) output.say(visible(line));
+    for (const line of firstLines(lines, 20, visible, "more in report.md")) output.say(line);
   };
   const where = (line: number | null, column: number | null) =>
     line === null ? "" : ` (line ${line}, column ${column})`;

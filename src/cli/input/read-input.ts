@@ -93,10 +93,9 @@ async function readValue(name: string, path: string, { flags, io, schema }: Read
   const schemaOfItems = fieldAt(schema, path.split("."))?.items ?? {};
   const { items, mistakes } = await readItems(text, flags, schemaOfItems);
   if (mistakes.length === 0) return items;
-  const lines = mistakes.map(({ line, column, message }) => {
+  const shown = firstLines(mistakes, MOST_FAULTS, ({ line, column, message }) => {
     return `line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`;
-  });
-  const shown = firstLines(lines, MOST_FAULTS).join("\n  ");
+  }).join("\n  ");
   throw wrong(`${visible(file)} has mistakes:\n  ${shown}`, "correct the file and try again");
 }
 

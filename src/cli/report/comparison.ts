@@ -40,10 +40,10 @@ export function comparisonLines({ against, diff, stale, ...price }: PlanComparis
   if (lines.length === 0 && stale.length === 0) return [`No differences from ${visible(against)}.`];
   const fresh = diff.unchanged.filter((path) => !stale.some((one) => one.path === path));
   const listed = new Set([...diff.changed.map(({ path }) => path), ...diff.added]);
-  const others = stale.flatMap(({ path, why }) => (why === null || listed.has(path) ? [] : [visible(why)]));
+  const others = stale.flatMap(({ path, why }) => (why === null || listed.has(path) ? [] : [why]));
   return [
     `Differences from ${visible(against)}:`,
-    ...[...lines, ...firstLines(others, MOST_STEPS)].map((line) => `  ${line}`),
+    ...[...lines, ...firstLines(others, MOST_STEPS, visible)].map((line) => `  ${line}`),
     `${fresh.length} unchanged; ${stale.length} to run, for ${totalText(price)}`,
   ];
 }
@@ -104,23 +104,19 @@ export function diffLines(diff: PlanDiff): readonly string[] {
     `~ ${visible(path)}`,
     ...fieldLines(fields).map((line) => `    ${line}`),
   ]);
-  const others = [
-    diff.added.map((path) => `+ ${visible(path)}`),
-    diff.removed.map((path) => `- ${visible(path)}`),
-    diff.renamed.map(({ from, to }) => `> ${visible(from)} is now ${visible(to)}`),
-  ];
   return [
-    ...others.flatMap((lines) => firstLines(lines, MOST_STEPS)),
+    ...firstLines(diff.added, MOST_STEPS, (path) => `+ ${visible(path)}`),
+    ...firstLines(diff.removed, MOST_STEPS, (path) => `- ${visible(path)}`),
+    ...firstLines(diff.renamed, MOST_STEPS, ({ from, to }) => `> ${visible(from)} is now ${visible(to)}`),
     ...changed.slice(0, MOST_STEPS * 4),
     ...(changed.length > MOST_STEPS * 4 ? [`… ${diff.changed.length} changed steps in total`] : []),
   ];
 }
 
 export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
-  const lines = fields.map(({ field, before, after }) => {
-    return `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;
-  });
-  return firstLines(lines, MOST_FIELDS, "more fields");
+  const change = ({ field, before, after }: FieldChange) =>
+    `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;
+  return firstLines(fields, MOST_FIELDS, change, "more fields");
 }
 
 function value(json: unknown): string {

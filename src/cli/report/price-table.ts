@@ -9,15 +9,14 @@ const MOST_RISKS = 8;
 
 export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "forecastMs">): readonly string[] {
   // Outputs with a local copy are uploaded again for free, so they need no action.
-  const lost = risks.flatMap(({ heals, why }) => {
-    const text = `An output may expire before it is used: ${visible(why)}; that output would have to be generated and paid for again`;
-    return heals ? [] : [text];
-  });
+  const lost = risks.filter(({ heals }) => !heals);
+  const loss = ({ why }: (typeof lost)[number]) =>
+    `An output may expire before it is used: ${visible(why)}; that output would have to be generated and paid for again`;
   return [
     forecastMs === null
       ? "No time estimate yet: some models in the longest chain of steps have never run here"
       : `Expected to take about ${formatDuration(forecastMs)}`,
-    ...firstLines(lost, MOST_RISKS, "more that may expire"),
+    ...firstLines(lost, MOST_RISKS, loss, "more that may expire"),
   ];
 }
 

@@ -25,10 +25,15 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** Returns at most `most` lines, followed by a line that counts the omitted ones, if any. */
-export function firstLines(lines: readonly string[], most: number, others = "more"): readonly string[] {
-  const rest = lines.length - most;
-  return rest > 0 ? [...lines.slice(0, most), `… and ${rest} ${others}`] : lines;
+/** Returns the lines of the first `most` items, followed by a line that counts the other items, if any. */
+export function firstLines<T>(
+  items: readonly T[],
+  most: number,
+  line: (item: T) => string,
+  others = "more",
+): readonly string[] {
+  const lines = items.slice(0, most).map(line);
+  return items.length > most ? [...lines, `… and ${items.length - most} ${others}`] : lines;
 }
 
 export interface Column<Row> {

@@ -230,13 +230,10 @@ function credentialsIn(store: z.output<ReturnType<typeof storeSchema>>): Credent
   const { common_name: name, issuer } = manifest?.signature_info ?? {};
   const signer = [name, issuer].filter((part) => part != null && part !== "").join(", ");
   const failures = (store.validation_status ?? []).map(({ code }) => code);
+  const actions = z.object({ actions: z.array(z.object({ digitalSourceType: z.string().optional() })) });
   const types = (manifest?.assertions ?? [])
     .filter(({ label }) => label.startsWith("c2pa.actions"))
-    .flatMap(
-      ({ data }) =>
-        z.object({ actions: z.array(z.object({ digitalSourceType: z.string().optional() })) }).safeParse(data).data
-          ?.actions ?? [],
-    )
+    .flatMap(({ data }) => actions.safeParse(data).data?.actions ?? [])
     .flatMap(({ digitalSourceType }) => digitalSourceType ?? []);
   return {
     state: stateOf(store.validation_state, failures),

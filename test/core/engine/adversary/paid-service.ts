@@ -176,10 +176,6 @@ export class PaidService {
     return job;
   }
 
-  newestJobId(): string {
-    return `job_${this.jobs.size}`;
-  }
-
   #chat({ body }: SimRequest): SimAnswer {
     const costMicros = 1_000;
     if (costMicros > this.balanceMicros) return this.unfunded(costMicros);

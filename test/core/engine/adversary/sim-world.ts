@@ -233,7 +233,8 @@ export class SimWorld {
     if (isMade && key !== null && this.#withdrawn.get(key)?.has(by) === true) this.givenUp.add(key);
     const what = key === null ? "" : ` ${key.slice(0, 8)}`;
     if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
-    if (isMade && key === null && trouble !== null && deniesChat(trouble)) this.money.deny(this.service.newestJobId());
+    if (isMade && key === null && trouble !== null && deniesChat(trouble))
+      this.money.deny([...this.service.jobs.keys()].at(-1)!);
     if (isMade) this.checkMade(key);
     this.troubles.answered(key, answer.status);
     if (key === null) return answer;
